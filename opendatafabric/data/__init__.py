@@ -1,0 +1,1 @@
+"""Records: logical hash, schemas, slices, changelog."""

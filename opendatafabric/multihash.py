@@ -1,0 +1,112 @@
+"""Multihash: a digest that names its algorithm, and the physical hash of bytes.
+
+Follows the multihash specification and ODF's choice of codes (spec: Hash Functions; RFC-012 for base16 in text).
+Hashing of records (``arrow0-sha3-256``) lives in ``data/logical_hash.py``; only its code is known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from opendatafabric.errors import MalformedIdentifier
+from opendatafabric.limits import DIGEST_BYTES_MAX
+from opendatafabric.multibase import decode_multibase
+from opendatafabric.varint import decode_varint, encode_varint
+
+
+class HashCodec(IntEnum):
+    """Multicodec numbers of the digests ODF uses."""
+
+    SHA2_256 = 0x12
+    SHA3_256 = 0x16
+    ARROW0_SHA3_256 = 0x300016
+
+
+_PREFIX: Final = {codec: encode_varint(codec) for codec in HashCodec}
+_SHA3_TEXT_PREFIX: Final = "f1620"
+_SHA3_TEXT_CHARS: Final = 69
+
+
+@dataclass(frozen=True, slots=True)
+class Multihash:
+    """A digest of at most 32 bytes and the codec it was made with."""
+
+    codec: HashCodec
+    digest: bytes
+
+    def __str__(self) -> str:
+        """Canonical text: multibase base16, lower case (``f1620…``)."""
+        return "f" + bytes(self).hex()
+
+    def __bytes__(self) -> bytes:
+        """Binary form: varint code, varint length, digest."""
+        return _PREFIX[self.codec] + encode_varint(len(self.digest)) + self.digest
+
+    @property
+    def short(self) -> str:
+        """The last eight hex digits, for people."""
+        return self.digest.hex()[-8:]
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Multihash:
+        """Read the binary form.
+
+        Raises:
+            MalformedIdentifier: unknown code, wrong length, digest over 32 bytes, bytes left over.
+        """
+        code, position = decode_varint(data)
+        length, position = decode_varint(data, position)
+        digest = bytes(data[position:])
+        if length > DIGEST_BYTES_MAX or length != len(digest):
+            raise MalformedIdentifier(
+                "multihash digest has the wrong length", expected=f"{length} bytes", found=f"{len(digest)} bytes"
+            )
+        return cls(_codec(code), digest)
+
+    @classmethod
+    def from_text(cls, text: str) -> Multihash:
+        """Read the text form in any base the reference reads (``f``, ``F``, ``u``, ``z``).
+
+        Raises:
+            MalformedIdentifier: not multibase, or no multihash inside.
+        """
+        if len(text) == _SHA3_TEXT_CHARS and text.startswith(_SHA3_TEXT_PREFIX) and text.isascii() and text.isalnum():
+            try:
+                return cls(HashCodec.SHA3_256, bytes.fromhex(text[len(_SHA3_TEXT_PREFIX) :]))
+            except ValueError:
+                pass  # the slow path below words the error
+        return cls.from_bytes(decode_multibase(text))
+
+
+def _codec(code: int) -> HashCodec:
+    try:
+        return HashCodec(code)
+    except ValueError:
+        raise MalformedIdentifier(f"multihash code {code:#x} is not supported", hint="sha3-256 is 0x16") from None
+
+
+def physical_hash(data: bytes | bytearray | memoryview) -> Multihash:
+    """sha3-256 over the bytes as they are: the name of blocks, slices and checkpoints."""
+    return Multihash(HashCodec.SHA3_256, hashlib.sha3_256(data).digest())
+
+
+class Hasher:
+    """A physical hash taken piece by piece; counts the bytes as they pass."""
+
+    __slots__ = ("_state", "size")
+
+    def __init__(self) -> None:
+        self._state = hashlib.sha3_256()
+        self.size = 0
+
+    def update(self, data: bytes | bytearray | memoryview) -> None:
+        """Take the next piece. Frees the interpreter lock for pieces of 2 KiB and more."""
+        self._state.update(data)
+        self.size += len(data)
+
+    def finish(self) -> Multihash:
+        """The hash of all pieces so far; more pieces may follow."""
+        return Multihash(HashCodec.SHA3_256, self._state.digest())

@@ -1,0 +1,1 @@
+"""Bytes at rest: objects and refs in stores, datasets and repositories over them."""

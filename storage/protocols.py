@@ -1,0 +1,111 @@
+"""The contracts of stores, in prose and types. Suites in ``tests/suites`` check every implementation against them.
+
+Keys are relative paths of ``opendatafabric/layout.py`` (``blocks/f1620…``, ``data/f1620…``), so one store serves one
+dataset. Stores do not know what a block is and do not check hashes on reading: the caller does (``Dataset``). All
+methods are coroutines that never block the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from opendatafabric.limits import BLOCK_BYTES_MAX
+from opendatafabric.multihash import Multihash
+from storage.values import ByteRange, Capabilities, ObjectInfo, Quarantined, WriteMode
+
+
+class ObjectReader(Protocol):
+    """Named immutable bytes. Absence is always ``ObjectNotFound``; a failing medium is a ``StorageError``,
+    ``TransientStorageError`` when a later try may succeed."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def stat(self, key: str) -> ObjectInfo:
+        """Size and time of ``key``."""
+        ...
+
+    async def read(self, key: str, *, size_max: int = BLOCK_BYTES_MAX) -> bytes:
+        """All bytes; ``LimitExceeded`` when there are more than ``size_max``."""
+        ...
+
+    def stream(self, key: str, byte_range: ByteRange | None = None) -> AsyncIterator[bytes]:
+        """The bytes piece by piece; a range beyond the end yields what there is."""
+        ...
+
+    async def follow(
+        self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int
+    ) -> list[tuple[str, bytes]]:
+        """``key``, the key that ``next_key`` finds in its bytes, and so on: at most ``count_max`` pairs.
+
+        What ``next_key`` raises passes through. A store that can, does it in one hop: walking a chain block by block
+        would cost a hop each.
+        """
+        ...
+
+    def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
+        """Every visible key under ``prefix`` in no order; nothing that is quarantined or being written.
+
+        ``UnsupportedOperation`` where ``capabilities.listable`` is false.
+        """
+        ...
+
+    def local_path(self, key: str) -> Path | None:
+        """The file behind ``key`` for the kernel to send, or ``None``; says nothing about existence."""
+        ...
+
+
+class ObjectStore(ObjectReader, Protocol):
+    """Writing. A returned write survives a power cut. Readers see a key absent or whole, never in part.
+
+    ``StorageFull`` is permanent and leaves nothing behind. A read-only store raises ``UnsupportedOperation``.
+    """
+
+    async def put(self, key: str, data: bytes, mode: WriteMode = WriteMode.KEEP) -> None:
+        """Write a small object; the caller has checked its hash."""
+        ...
+
+    async def put_many(self, objects: Mapping[str, bytes]) -> None:
+        """Write many small objects (``KEEP``), durably as a whole but not atomically: one flush for all."""
+        ...
+
+    async def quarantine(self, pieces: AsyncIterator[bytes], *, size_max: int) -> Quarantined:
+        """Take in bytes, hashing them as they pass; durable on return.
+
+        ``LimitExceeded`` beyond ``size_max``. Whatever ``pieces`` raises passes through, and nothing stays behind.
+        """
+        ...
+
+    async def publish(self, quarantined: Quarantined, key: str) -> None:
+        """Make quarantined bytes visible as ``key``, replacing nothing that exists. The caller compared the hash."""
+        ...
+
+    async def discard(self, quarantined: Quarantined) -> None:
+        """Forget quarantined bytes; unknown ones are no error."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Remove ``key``; absent is no error."""
+        ...
+
+
+class RefStore(Protocol):
+    """Named pointers to blocks. The only mutable thing of a dataset."""
+
+    async def read(self, name: str) -> Multihash | None:
+        """Where ``name`` points, or ``None``. Malformed contents are ``MalformedIdentifier``."""
+        ...
+
+    async def compare_and_swap(self, name: str, *, expected: Multihash | None, new: Multihash | None) -> None:
+        """Move ``name`` from ``expected`` to ``new`` (``None`` = absent) or raise ``RefConflict`` with both heads.
+
+        Atomic against every other process on the same store; durable on return. Of any number of concurrent calls with
+        the same ``expected`` exactly one succeeds.
+        """
+        ...
+
+    async def list(self) -> dict[str, Multihash]:
+        """All names and where they point."""
+        ...

@@ -1,0 +1,55 @@
+"""The small values that stores take and give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from opendatafabric.multihash import Multihash
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """One stored key; ``size`` in bytes, ``modified_at`` in seconds since 1970 as the store counts them."""
+
+    key: str
+    size: int
+    modified_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """Bytes ``start`` (inclusive) to ``end`` (exclusive; ``None`` = to the end)."""
+
+    start: int
+    end: int | None = None
+
+
+class WriteMode(Enum):
+    """What to do when the key exists already."""
+
+    CREATE = "create"
+    """Fail with ``Conflict``."""
+    KEEP = "keep"
+    """Leave the stored bytes alone and succeed: right for content-addressed keys."""
+    REPLACE = "replace"
+    """Replace atomically: readers see the old or the new bytes whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """Bytes that arrived whole and were hashed on the way, visible under no key yet."""
+
+    token: str
+    hash: Multihash
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a store can do by its nature."""
+
+    writable: bool
+    listable: bool
+    sendfile: bool = False
+    """``local_path`` names a file that the kernel can send."""
