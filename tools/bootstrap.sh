@@ -47,7 +47,8 @@ if ! .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/d
     "$uv" venv --quiet --no-project --python "$python" .venv || fail "could not make .venv with $python"
 fi
 
-export VIRTUAL_ENV="$PWD/.venv"
+# Certificates of the system, as every other tool uses them: behind a proxy the ones that uv brings along are not enough.
+export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}" UV_NATIVE_TLS="${UV_NATIVE_TLS:-true}"
 "$uv" pip install --quiet --python .venv/bin/python --require-hashes -r "$lock" \
     || fail "could not install $lock; is the package index reachable?"
 "$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --no-index --editable . \

@@ -1,0 +1,29 @@
+"""What the tests about the tree itself share: which files are ours."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = ("opendatafabric", "storage", "catalog", "sync", "verify", "repo_server", "cli")
+
+
+@cache
+def tracked_files() -> tuple[Path, ...]:
+    """Every file that git knows or would add, as paths below the root."""
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return tuple(Path(line) for line in listed if (ROOT / line).is_file())
+
+
+@cache
+def python_files(*tops: str) -> tuple[Path, ...]:
+    """The Python files below the given top-level folders."""
+    return tuple(path for path in tracked_files() if path.suffix == ".py" and path.parts[0] in tops)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file named relative to the root."""
+    return (ROOT / path).read_text(encoding="utf-8")
