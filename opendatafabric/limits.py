@@ -13,6 +13,9 @@ DIGEST_BYTES_MAX: Final = 32
 IDENTIFIER_CHARS_MAX: Final = 1_000
 """Longest text taken as a hash, DID, name or reference; the grammar itself sets no limit, memory does."""
 
+URL_CHARS_MAX: Final = 8_192
+"""Longest URL taken from people or peers; common servers stop at this length too."""
+
 BLOCK_BYTES_MAX: Final = 16 * 1024 * 1024
 """Largest stored MetadataBlock. Real blocks are under a few KiB; embedded attachments are the exception."""
 
@@ -51,3 +54,36 @@ READ_CHUNK_BYTES: Final = 1024 * 1024
 
 INLINE_HASH_BYTES_MAX: Final = 32 * 1024
 """Up to this size hashing costs less than a hop to a thread."""
+
+PIECES_IN_FLIGHT_MAX: Final = 4
+"""Pieces of one upload waiting to be hashed or written: enough to overlap both, little enough memory for many uploads."""
+
+FLUSH_EVERY_BYTES: Final = 64 * 1024 * 1024
+"""Large files are flushed on the way in such steps, so that the last flush does not stall."""
+
+LOCK_WAIT_S_MAX: Final = 30
+"""Longest wait for the lock of a BlockRef or a repository: it is held for a few flushes of the disk."""
+
+FOLLOW_BLOCKS_MAX: Final = 1_000
+"""Blocks read in one hop to a thread when walking a chain: the hop costs nothing beyond some hundred."""
+
+FOLLOW_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A batch of walked blocks ends once it holds so many bytes, however few blocks those are."""
+
+CHAIN_STATES_MAX: Final = 64
+"""States of chains that a process remembers, so that appending again need not read the whole chain."""
+
+OBJECT_CHECKS_AT_ONCE: Final = 32
+"""Objects of one append that are looked up at the same time."""
+
+UPLOAD_STATE_BYTES_MAX: Final = 4_096
+"""Largest description of a resumable upload: a key, a size and a time."""
+
+HTTP_CONNECT_S_MAX: Final = 15
+"""Longest wait for a connection to another repository."""
+
+HTTP_SILENCE_S_MAX: Final = 60
+"""Longest silence of another repository in the middle of an answer."""
+
+HTTP_RESUMES_MAX: Final = 3
+"""A body that breaks off is continued so often without a byte of progress, then given up."""

@@ -1,0 +1,22 @@
+"""Names of BlockRefs: the files in ``refs/``. The wire knows ``head`` alone; stores may hold more (staging and the like)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from opendatafabric.errors import MalformedIdentifier
+
+HEAD: Final = "head"
+_BLOCK_REF: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
+
+
+def check_block_ref(name: str) -> str:
+    """``name`` itself if it may name a BlockRef.
+
+    Raises:
+        MalformedIdentifier: anything but up to 64 lower-case letters, digits and ``-``.
+    """
+    if _BLOCK_REF.fullmatch(name) is None:
+        raise MalformedIdentifier(f"{name[:100]!r} is no name of a block reference", expected="head")
+    return name
