@@ -1,8 +1,9 @@
 """The contracts of stores, in prose and types. Suites in ``tests/suites`` check every implementation against them.
 
 Keys are relative paths of ``opendatafabric/layout.py`` (``blocks/f1620…``, ``data/f1620…``), so one store serves one
-dataset. Stores do not know what a block is and do not check hashes on reading: the caller does (``Dataset``). All
-methods are coroutines that never block the event loop.
+dataset; anything else is a ``MalformedIdentifier``, and so is a key under ``refs/``. Stores do not know what a block is
+and do not check hashes on reading: the caller does (``Dataset``). All methods are coroutines that never block the
+event loop.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Protocol
 
 from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.multihash import Multihash
-from storage.values import ByteRange, Capabilities, ObjectInfo, Quarantined, WriteMode
+from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
 
 
 class ObjectReader(Protocol):
@@ -35,9 +36,7 @@ class ObjectReader(Protocol):
         """The bytes piece by piece; a range beyond the end yields what there is."""
         ...
 
-    async def follow(
-        self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int
-    ) -> list[tuple[str, bytes]]:
+    async def follow(self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int) -> Followed:
         """``key``, the key that ``next_key`` finds in its bytes, and so on: at most ``count_max`` pairs.
 
         What ``next_key`` raises passes through. A store that can, does it in one hop: walking a chain block by block
@@ -64,7 +63,11 @@ class ObjectStore(ObjectReader, Protocol):
     """
 
     async def put(self, key: str, data: bytes, mode: WriteMode = WriteMode.KEEP) -> None:
-        """Write a small object; the caller has checked its hash."""
+        """Write a small object; the caller has checked its hash.
+
+        ``KEEP`` leaves a stored ``info/`` file alone. Under a key that is a hash it leaves equal bytes alone, and
+        replaces different ones: those are damage, for the new bytes are the ones that were checked.
+        """
         ...
 
     async def put_many(self, objects: Mapping[str, bytes]) -> None:
@@ -79,7 +82,11 @@ class ObjectStore(ObjectReader, Protocol):
         ...
 
     async def publish(self, quarantined: Quarantined, key: str) -> None:
-        """Make quarantined bytes visible as ``key``, replacing nothing that exists. The caller compared the hash."""
+        """Make quarantined bytes visible as ``key``. The caller compared the hash.
+
+        What is stored there already is the same, or damaged: it is replaced, atomically for readers.
+        ``ObjectNotFound`` when nothing is quarantined under that token (any more).
+        """
         ...
 
     async def discard(self, quarantined: Quarantined) -> None:

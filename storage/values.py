@@ -7,6 +7,9 @@ from enum import Enum
 
 from opendatafabric.multihash import Multihash
 
+Followed = list[tuple[str, bytes]]
+"""Keys and their bytes in the order they were followed."""
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:

@@ -1,0 +1,151 @@
+"""Which folders of a repository are datasets, and what they are called.
+
+Three layouts are read, also mixed: a folder named by its DatasetId with the alias in ``info/alias`` (how servers of the
+reference store), ``[account/]name`` (how its plain repositories are laid out), and a single dataset folder by itself.
+Names that start with a dot and symbolic links are none of ours. Here is only looking; changing is in ``repository.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from opendatafabric.block_ref import HEAD
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import LimitExceeded, MalformedIdentifier, OdfError
+from opendatafabric.limits import IDENTIFIER_CHARS_MAX
+from opendatafabric.names import AccountName, DatasetName
+from storage.local import durable
+
+MARKER_NAME: Final = ".odf-repository"
+"""A file in the root of a repository that says how new datasets are laid out; hidden from every other reader."""
+
+_ID_NAME: Final = ".dataset-id"
+_NAMELESS: Final = DatasetName("dataset")
+
+
+class RepositoryLayout(Enum):
+    """Where a new dataset goes."""
+
+    BY_ID = "by-id"
+    BY_ALIAS = "by-alias"
+    SINGLE = "single-dataset"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFolder:
+    """One dataset on disk; ``dataset_id`` is ``None`` where only its Seed tells."""
+
+    path: Path
+    alias: DatasetAlias
+    dataset_id: DatasetId | None
+    pending: bool
+    """It has no head yet, so nobody but its creator may see it."""
+
+
+def is_dataset_folder(path: Path) -> bool:
+    """Whether ``path`` is laid out as a dataset."""
+    return all((path / name).is_dir() and not (path / name).is_symlink() for name in ("blocks", "refs"))
+
+
+def scan(root: Path, *, by_alias: bool = True) -> Iterator[DatasetFolder]:
+    """Every dataset folder under ``root``, pending ones included, in no order.
+
+    Raises:
+        StorageError: ``root`` cannot be listed.
+    """
+    for path in _folders_in(root):
+        if is_dataset_folder(path):
+            found = describe(root, path)
+            if found is not None:
+                yield found
+        elif _account_name(path.name) is not None:
+            inner = (describe(root, each) for each in _folders_in(path) if is_dataset_folder(each))
+            yield from (found for found in inner if found is not None)
+
+
+def describe(root: Path, path: Path) -> DatasetFolder | None:
+    """The dataset folder ``path`` of the repository ``root``; ``None`` when it has no valid name or is gone."""
+    if not is_dataset_folder(path):
+        return None
+    pending = not (path / "refs" / HEAD).is_file()
+    dataset_id = id_in_name(path.name)
+    if path == root:
+        return DatasetFolder(path, _written_alias(path) or alias_of_path(root.parent, path), None, pending)
+    if dataset_id is not None and path.parent == root:
+        return DatasetFolder(path, _written_alias(path) or alias_of_path(root, path), dataset_id, pending)
+    try:
+        return DatasetFolder(path, alias_of_path(root, path, strict=True), _written_id(path), pending)
+    except MalformedIdentifier:
+        return None
+
+
+def alias_of_path(root: Path, path: Path, *, strict: bool = False) -> DatasetAlias:
+    """The alias that the place of a folder says; ``strict`` refuses what is no name."""
+    parts = path.relative_to(root).parts
+    try:
+        account = AccountName(parts[0]) if len(parts) > 1 else None
+        return DatasetAlias(account, DatasetName(parts[-1]))
+    except MalformedIdentifier:
+        if strict:
+            raise
+        return DatasetAlias(None, _NAMELESS)
+
+
+def id_in_name(name: str) -> DatasetId | None:
+    """The DatasetId that is a folder's name, if it is one."""
+    try:
+        return DatasetId.from_multibase(name) if name.startswith("fed01") else None
+    except MalformedIdentifier:
+        return None
+
+
+def write_identity(folder: int, alias: DatasetAlias, dataset_id: DatasetId) -> None:
+    """Write into the open ``info/`` folder what the dataset is called; the id too, for as long as it has no Seed."""
+    durable.replace_file(folder, "alias", str(alias).encode())
+    durable.replace_file(folder, _ID_NAME, str(dataset_id).encode())
+
+
+def _folders_in(path: Path) -> list[Path]:
+    with durable.translated(f"list {path.name}/"), os.scandir(path) as entries:
+        return [
+            Path(entry.path)
+            for entry in entries
+            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+        ]
+
+
+def _account_name(name: str) -> AccountName | None:
+    try:
+        return AccountName(name)
+    except MalformedIdentifier:
+        return None
+
+
+def _written_alias(path: Path) -> DatasetAlias | None:
+    text = _info_text(path, "alias")
+    try:
+        return None if text is None else DatasetAlias.from_text(text)
+    except MalformedIdentifier:
+        return None
+
+
+def _written_id(path: Path) -> DatasetId | None:
+    text = _info_text(path, _ID_NAME)
+    try:
+        return None if text is None else DatasetId.from_text(text)
+    except MalformedIdentifier:
+        return None
+
+
+def _info_text(path: Path, name: str) -> str | None:
+    try:
+        with durable.opened_folder(path, "info") as folder:
+            return durable.read_file(folder, name, size_max=IDENTIFIER_CHARS_MAX).decode()
+    except (OSError, LimitExceeded, UnicodeDecodeError, OdfError):
+        return None

@@ -1,0 +1,43 @@
+"""Keys as the stores take them: matched by the layout, split into folder and name before any path is joined.
+
+Everything under ``refs/`` is refused here: it changes by compare-and-swap only, through a RefStore.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opendatafabric.errors import MalformedIdentifier
+from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA, INFO, INFO_ALIAS, INFO_CONFIG, parse_key
+from opendatafabric.multihash import HashCodec
+
+ADDRESSED_FOLDERS: Final = (BLOCKS, DATA, CHECKPOINTS)
+"""Folders whose file names are the hashes of the files."""
+
+OBJECT_FOLDERS: Final = (*ADDRESSED_FOLDERS, INFO)
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Folder and file name of an object's key.
+
+    Raises:
+        MalformedIdentifier: no key of the layout, one of a BlockRef, or a hash of another kind than the physical one.
+    """
+    if key not in {INFO_ALIAS, INFO_CONFIG} and parse_key(key)[1].codec is not HashCodec.SHA3_256:
+        raise MalformedIdentifier(f"{key} is no physical hash", expected="sha3-256 (f1620…)")
+    folder, _, name = key.partition("/")
+    return folder, name
+
+
+def is_addressed(key: str) -> bool:
+    """Whether ``key`` names its bytes by their hash, so that equal keys mean equal bytes."""
+    return key.partition("/")[0] in ADDRESSED_FOLDERS
+
+
+def is_object_key(key: str) -> bool:
+    """Whether ``split_key`` would take it."""
+    try:
+        split_key(key)
+    except MalformedIdentifier:
+        return False
+    return True

@@ -1,0 +1,115 @@
+"""From an address to stores: the one place that knows which scheme is which store.
+
+``http`` and ``https`` need the caller's session; everything else is a folder, as a path or a ``file://`` URL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import aiohttp
+
+from opendatafabric.errors import MalformedIdentifier, UnsupportedOperation
+from storage.dataset import Dataset
+from storage.http.objects import HttpObjectReader
+from storage.http.refs import HttpRefStore
+from storage.local.objects import LocalObjectStore
+from storage.local.refs import LocalRefStore
+from storage.protocols import ObjectReader, RefStore
+from storage.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How to reach stores that are not on this machine."""
+
+    session: aiohttp.ClientSession | None = None
+    headers: Mapping[str, str] | None = None
+
+
+Stores = tuple[ObjectReader, RefStore]
+
+
+def _open_http(address: str, connection: Connection) -> Stores:
+    if connection.session is None:
+        raise UnsupportedOperation(f"{address} can only be opened with a connection")
+    return (
+        HttpObjectReader(connection.session, address, connection.headers),
+        HttpRefStore(connection.session, address, connection.headers),
+    )
+
+
+def _open_folder(address: str, connection: Connection) -> Stores:
+    path = local_folder(address)
+    return LocalObjectStore(path), LocalRefStore(path)
+
+
+OPENERS: Final[Mapping[str, Callable[[str, Connection], Stores]]] = {
+    "": _open_folder,
+    "file": _open_folder,
+    "http": _open_http,
+    "https": _open_http,
+}
+"""One row per scheme; the empty one is a path."""
+
+
+def open_stores(address: str, connection: Connection | None = None) -> Stores:
+    """The stores of the dataset at ``address``; whether there is one shows on reading.
+
+    Raises:
+        UnsupportedOperation: no store of that scheme.
+    """
+    scheme = scheme_of(address)
+    if scheme not in OPENERS:
+        raise UnsupportedOperation(
+            f"there is no store for {scheme}:// addresses", expected=", ".join(filter(None, OPENERS)), found=scheme
+        )
+    return OPENERS[scheme](address, connection or Connection())
+
+
+def open_objects(address: str, connection: Connection | None = None) -> ObjectReader:
+    """The objects of the dataset at ``address``; errors as in ``open_stores``."""
+    return open_stores(address, connection)[0]
+
+
+def open_dataset(address: str, connection: Connection | None = None) -> Dataset:
+    """The dataset at ``address``; errors as in ``open_stores``."""
+    return Dataset(*open_stores(address, connection))
+
+
+def open_repository(address: str) -> Repository:
+    """The repository in a folder of this machine.
+
+    Raises:
+        NotARepository: the folder is none.
+        UnsupportedOperation: not on this machine.
+    """
+    if scheme_of(address) not in {"", "file"}:
+        raise UnsupportedOperation(f"{address} is not a folder of this machine", hint="pull or push single datasets")
+    return Repository.open(local_folder(address))
+
+
+def scheme_of(address: str) -> str:
+    """The scheme of a URL in lower case, or nothing for a path."""
+    scheme, separator, _ = address.partition("://")
+    return scheme.lower() if separator else ""
+
+
+def local_folder(address: str) -> Path:
+    """The folder that a path or a ``file://`` URL names.
+
+    Raises:
+        MalformedIdentifier: a URL of another machine, or a path with a NUL.
+    """
+    if "\0" in address:
+        raise MalformedIdentifier("a path cannot contain NUL")
+    if scheme_of(address) != "file":
+        return Path(address)
+    parts = urlsplit(address)
+    if parts.netloc not in {"", "localhost"}:
+        raise MalformedIdentifier(f"{address} names a folder of another machine", expected="file:///folder")
+    return Path(unquote(parts.path))

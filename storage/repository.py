@@ -1,0 +1,344 @@
+"""A repository: a folder that holds many datasets. Find, create, list, rename and delete them.
+
+A dataset without a head is *pending*: it can be pushed into by whoever creates it and is invisible to everybody else.
+Every change holds the lock of the root folder, so several processes may work on one repository. What is inside a
+dataset belongs to ``dataset.py``; which folders count as datasets, to ``folders.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from opendatafabric import layout
+from opendatafabric.block_ref import HEAD
+from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import (
+    DatasetNotFound,
+    NameCollision,
+    NotARepository,
+    OdfError,
+    RefCollision,
+    UnsupportedOperation,
+)
+from storage import folders
+from storage.chain_states import ChainStates
+from storage.dataset import Dataset
+from storage.folders import DatasetFolder, RepositoryLayout
+from storage.local import durable
+from storage.local.objects import LocalObjectStore
+from storage.local.refs import LocalRefStore
+
+_CREATING: Final = ".creating-"
+_DELETED: Final = ".deleted-"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry:
+    """A dataset and what it is called; ``pending`` ones have no head yet."""
+
+    id: DatasetId
+    alias: DatasetAlias
+    dataset: Dataset
+    path: Path
+    pending: bool = False
+
+
+class Repository:
+    """The datasets under ``root``; made by ``open`` or ``init``."""
+
+    def __init__(self, root: Path, layout: RepositoryLayout) -> None:
+        self.root = root
+        self.layout = layout
+        self._states = ChainStates()
+        self._paths: dict[DatasetAlias, Path] = {}
+        self._seed_ids: dict[tuple[Path, int], DatasetId] = {}
+
+    @classmethod
+    def init(cls, path: Path, layout: RepositoryLayout = RepositoryLayout.BY_ID) -> Repository:
+        """Make ``path`` a repository, or open it if it is one.
+
+        Raises:
+            NotARepository: the folder has other things in it.
+        """
+        with durable.translated(f"create {path}"):
+            path.mkdir(parents=True, exist_ok=True)
+            if any(not name.startswith(".") for name in os.listdir(path)):
+                return cls.open(path)
+            with durable.opened_folder(path) as folder:
+                durable.replace_file(folder, folders.MARKER_NAME, f"{layout.value}\n".encode())
+        return cls(path, layout)
+
+    @classmethod
+    def open(cls, path: Path) -> Repository:
+        """The repository, or the single dataset, in the folder ``path``.
+
+        Raises:
+            NotARepository: no folder, or one that is neither.
+        """
+        layout = _layout_of(path)
+        if layout is None:
+            raise _not_a_repository(path)
+        return cls(path, layout)
+
+    # --- finding
+
+    async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:
+        """The dataset of that id or alias.
+
+        Raises:
+            DatasetNotFound: there is none, or only a pending one and ``include_pending`` is off.
+        """
+        found = await (self._by_id(ref) if isinstance(ref, DatasetId) else self._by_alias(ref))
+        if found is None or (found.pending and not include_pending):
+            raise DatasetNotFound(f"dataset {ref} is not in the repository", hint="odf list shows what is")
+        return found
+
+    async def iterate(self, *, include_pending: bool = False) -> AsyncIterator[DatasetEntry]:
+        """Every dataset in the order of the aliases; damaged ones that have no readable identity are left out."""
+        found = await asyncio.to_thread(self._scan)
+        for folder in sorted(found, key=lambda each: str(each.alias).lower()):
+            if folder.pending and not include_pending:
+                continue
+            entry = await self._entry_if_sound(folder)
+            if entry is not None:
+                yield entry
+
+    async def _by_id(self, dataset_id: DatasetId) -> DatasetEntry | None:
+        direct = await asyncio.to_thread(folders.describe, self.root, self.root / dataset_id.multibase)
+        if direct is not None:
+            return await self._entry_if_sound(direct)
+        async for entry in self.iterate(include_pending=True):
+            if entry.id == dataset_id:
+                return entry
+        return None
+
+    async def _by_alias(self, alias: DatasetAlias) -> DatasetEntry | None:
+        found = await asyncio.to_thread(self._folder_of, alias)
+        return None if found is None else await self._entry_if_sound(found)
+
+    def _folder_of(self, alias: DatasetAlias) -> DatasetFolder | None:
+        known = self._paths.get(alias)
+        found = None if known is None else folders.describe(self.root, known)
+        if found is None or found.alias != alias:
+            self._scan()
+            known = self._paths.get(alias)
+            found = None if known is None else folders.describe(self.root, known)
+        return found
+
+    def _scan(self) -> list[DatasetFolder]:
+        if self.layout is RepositoryLayout.SINGLE:
+            alone = folders.describe(self.root, self.root)
+            found = [] if alone is None else [alone]
+        else:
+            found = list(folders.scan(self.root))
+        self._paths = {each.alias: each.path for each in found}
+        return found
+
+    async def _entry_if_sound(self, folder: DatasetFolder) -> DatasetEntry | None:
+        dataset = Dataset(LocalObjectStore(folder.path), LocalRefStore(folder.path), states=self._states)
+        try:
+            dataset_id = folder.dataset_id or await self._seed_id(folder, dataset)
+        except OdfError:
+            return None
+        return DatasetEntry(dataset_id, folder.alias, dataset, folder.path, folder.pending)
+
+    async def _seed_id(self, folder: DatasetFolder, dataset: Dataset) -> DatasetId:
+        with durable.translated(f"read {folder.path.name}/"):
+            identity = (folder.path, folder.path.stat().st_ino)
+        if identity not in self._seed_ids:
+            self._seed_ids[identity] = (await dataset.seed()).dataset_id
+        return self._seed_ids[identity]
+
+    # --- changing
+
+    async def create(self, alias: DatasetAlias, dataset_id: DatasetId) -> DatasetEntry:
+        """A pending dataset: invisible until its head is set. Creating the same one again while it is pending is fine.
+
+        Raises:
+            RefCollision: the id exists, under whatever alias.
+            NameCollision: the alias belongs to another id.
+        """
+        self._require_many()
+        known = [entry async for entry in self.iterate(include_pending=True)]
+        ids = {entry.path: entry.id for entry in known}
+        path = await asyncio.to_thread(self._create, alias, dataset_id, ids)
+        found = await asyncio.to_thread(folders.describe, self.root, path)
+        entry = None if found is None else await self._entry_if_sound(found)
+        if entry is None:
+            raise DatasetNotFound(f"dataset {alias} was deleted while it was being created")
+        return entry
+
+    async def rename(self, ref: DatasetRef, alias: DatasetAlias) -> DatasetEntry:
+        """Give a dataset another alias.
+
+        Raises:
+            DatasetNotFound, NameCollision: as they say.
+        """
+        self._require_many()
+        entry = await self.find(ref, include_pending=True)
+        await asyncio.to_thread(self._rename, entry, alias)
+        return await self.find(alias, include_pending=True)
+
+    async def delete(self, ref: DatasetRef) -> None:
+        """Remove a dataset: its refs first, so that readers find it whole or not at all.
+
+        Raises:
+            DatasetNotFound: there is none.
+        """
+        self._require_many()
+        entry = await self.find(ref, include_pending=True)
+        await asyncio.to_thread(self._delete, entry.path)
+
+    async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[Path]:
+        """Remove pending datasets nobody wrote to for that long, and what interrupted changes left; what was removed.
+
+        ``now`` in seconds since 1970, by default the clock of this machine.
+        """
+        if self.layout is RepositoryLayout.SINGLE:
+            return []
+        return await asyncio.to_thread(self._sweep, (time.time() if now is None else now) - unused_for_s)
+
+    def _require_many(self) -> None:
+        if self.layout is RepositoryLayout.SINGLE:
+            raise UnsupportedOperation(
+                f"{self.root} is a single dataset", hint="make a repository with odf init, and pull the dataset into it"
+            )
+
+    # --- in a thread
+
+    def _create(self, alias: DatasetAlias, dataset_id: DatasetId, ids: dict[Path, DatasetId]) -> Path:
+        with self._locked():
+            for found in self._scan():
+                found_id = found.dataset_id or ids.get(found.path)
+                if found_id == dataset_id and found.alias == alias and found.pending:
+                    return found.path
+                if found_id == dataset_id:
+                    raise RefCollision(f"dataset {dataset_id} exists already", found=dataset_id)
+                if found.alias == alias:
+                    raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
+            path = self._place(alias, dataset_id)
+            self._build(path, alias, dataset_id)
+            return path
+
+    def _place(self, alias: DatasetAlias, dataset_id: DatasetId) -> Path:
+        if self.layout is RepositoryLayout.BY_ID:
+            return self.root / dataset_id.multibase
+        return self._alias_path(alias)
+
+    def _alias_path(self, alias: DatasetAlias) -> Path:
+        if alias.account is None:
+            return self.root / str(alias.name)
+        # The spelling of an account folder that is there already wins: names differ in case only on paper.
+        wanted = str(alias.account)
+        there = [path.name for path in self.root.iterdir() if path.name.lower() == wanted.lower()]
+        return self.root / (there[0] if there else wanted) / str(alias.name)
+
+    def _build(self, path: Path, alias: DatasetAlias, dataset_id: DatasetId) -> None:
+        hidden = self.root / (_CREATING + secrets.token_hex(8))
+        try:
+            for name in layout.FOLDERS:
+                (hidden / name).mkdir(parents=True)
+            with durable.opened_folder(hidden, "info") as info:
+                folders.write_identity(info, alias, dataset_id)
+            _flush_folder(hidden)
+            path.parent.mkdir(exist_ok=True)
+            hidden.rename(path)
+        except BaseException:
+            shutil.rmtree(hidden, ignore_errors=True)
+            raise
+        _flush_folder(path.parent)
+        _flush_folder(self.root)
+
+    def _rename(self, entry: DatasetEntry, alias: DatasetAlias) -> None:
+        with self._locked():
+            taken = self._scan() and self._paths.get(alias)
+            if taken and taken != entry.path:
+                raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
+            path = entry.path
+            if folders.id_in_name(path.name) is None:
+                path = self._alias_path(alias)
+                path.parent.mkdir(exist_ok=True)
+                entry.path.rename(path)
+                _flush_folder(entry.path.parent)
+                _flush_folder(path.parent)
+            with durable.opened_folder(path, "info", create=True) as info:
+                folders.write_identity(info, alias, entry.id)
+            self._paths.clear()
+
+    def _delete(self, path: Path) -> None:
+        with self._locked():
+            for ref_file in sorted((path / "refs").glob("*"), key=lambda file: file.name != HEAD):
+                ref_file.unlink()
+            _flush_folder(path / "refs")
+            hidden = self.root / (_DELETED + secrets.token_hex(8))
+            path.rename(hidden)
+            _flush_folder(path.parent)
+        shutil.rmtree(hidden)
+
+    def _sweep(self, before: float) -> list[Path]:
+        with self._locked():
+            hidden = [path for path in self.root.iterdir() if path.name.startswith((_CREATING, _DELETED))]
+            pending = [found.path for found in self._scan() if found.pending]
+            old = [path for path in (*hidden, *pending) if _last_change(path) < before]
+            for path in old:
+                shutil.rmtree(path)
+        return old
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        what = f"repository {self.root}"
+        with (
+            durable.translated(f"change {what}"),
+            durable.opened_folder(self.root) as folder,
+            durable.locked(folder, what),
+        ):
+            yield
+
+
+def _layout_of(path: Path) -> RepositoryLayout | None:
+    if not path.is_dir():
+        return None
+    if folders.is_dataset_folder(path):
+        return RepositoryLayout.SINGLE
+    try:
+        with durable.opened_folder(path) as folder:
+            return RepositoryLayout(durable.read_file(folder, folders.MARKER_NAME, size_max=100).decode().strip())
+    except (OSError, ValueError, OdfError):
+        pass  # no marker of ours: what lies there decides
+    found = next(folders.scan(path), None)
+    if found is None:
+        return None
+    return RepositoryLayout.BY_ID if found.dataset_id is not None else RepositoryLayout.BY_ALIAS
+
+
+def _not_a_repository(path: Path) -> NotARepository:
+    if (path / ".kamu").is_dir():
+        hint = f"this is a workspace of kamu: open {path / '.kamu' / 'datasets'} or one dataset folder in it"
+    elif path.is_dir():
+        hint = "make one with: odf init DIR"
+    else:
+        hint = "there is no such folder; make a repository with: odf init DIR"
+    return NotARepository(f"{path} is no repository and no dataset", hint=hint)
+
+
+def _flush_folder(path: Path) -> None:
+    with durable.opened(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as folder:
+        os.fsync(folder)
+
+
+def _last_change(path: Path) -> float:
+    newest = path.stat().st_mtime
+    for inner in path.rglob("*"):
+        with suppress(FileNotFoundError):
+            newest = max(newest, inner.stat(follow_symlinks=False).st_mtime)
+    return newest

@@ -1,0 +1,26 @@
+"""The memory stores keep the contracts of stores."""
+
+from __future__ import annotations
+
+import pytest
+
+from storage.memory import MemoryObjectStore, MemoryRefStore
+from storage.protocols import ObjectReader
+from tests.suites.object_store import ObjectStoreSuite
+from tests.suites.ref_store import RefStoreSuite
+
+
+class TestMemoryObjects(ObjectStoreSuite):
+    @pytest.fixture
+    def store(self) -> MemoryObjectStore:
+        return MemoryObjectStore()
+
+    def plant(self, store: ObjectReader, key: str, data: bytes) -> None:
+        assert isinstance(store, MemoryObjectStore)
+        store.objects[key] = data
+
+
+class TestMemoryRefs(RefStoreSuite):
+    @pytest.fixture
+    def refs(self) -> MemoryRefStore:
+        return MemoryRefStore()
