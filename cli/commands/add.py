@@ -1,0 +1,71 @@
+"""``odf add``: new datasets from their manifests."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.bulk import run_each
+from cli.commands.block import read_text
+from cli.datasets import local_repository
+from cli.options import AsJson, RepositoryOption
+from cli.output import print_json, print_line
+from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
+from opendatafabric.codec.yaml_codec import read_snapshots
+from opendatafabric.dataset_ref import DatasetRef
+from opendatafabric.did import DatasetId, new_dataset_id
+from opendatafabric.instant import Instant
+from opendatafabric.metadata.snapshot import DatasetSnapshot
+from storage.repository import DatasetEntry, Repository
+
+
+def command(
+    files: Annotated[list[Path], typer.Argument(metavar="SNAPSHOT.yaml", help="DatasetSnapshot manifests.")],
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Make datasets from DatasetSnapshot manifests; a file may hold several parted by '---'.
+
+    \b
+    Example:
+        odf add --repo my-repository examples/sources/airports.yaml
+    """
+    target = local_repository(repository)
+
+    def add_file(file: Path) -> None:
+        for snapshot in read_snapshots(read_text(file)):
+            entry = asyncio.run(add_snapshot(target, snapshot))
+            if as_json:
+                print_json({"file": str(file), "name": str(entry.alias), "id": str(entry.id)}, indent=None)
+            else:
+                print_line(f"{entry.alias}  {entry.id}")
+
+    run_each(files, add_file, as_json=as_json)
+
+
+async def add_snapshot(target: Repository, snapshot: DatasetSnapshot) -> DatasetEntry:
+    """Create the dataset, write its first blocks, set its head.
+
+    Raises:
+        InvalidSnapshot, ChainError: the manifest makes no valid chain.
+        DatasetNotFound: an input that is not in the repository.
+        NameCollision: the name is taken.
+    """
+    dataset_id = new_dataset_id(secrets.token_bytes(32))
+    known: dict[DatasetRef, DatasetId] = {}
+    async for each in target.iterate():
+        known[each.alias] = known[each.id] = each.id
+    blocks = blocks_from_snapshot(
+        snapshot,
+        dataset_id=dataset_id,
+        system_time=Instant.from_datetime(datetime.now(UTC)),
+        resolve_input=known.get,
+    )
+    entry = await target.create(snapshot.name, dataset_id)
+    await entry.dataset.append(blocks, expected_head=None)
+    return entry

@@ -1,0 +1,84 @@
+"""What commands print: results to stdout, everything else to stderr.
+
+With ``--json`` stdout carries JSON and nothing else: one document for a command with one result, one line per result for
+commands that take many arguments. Colour and progress bars appear only on a terminal, and ``NO_COLOR`` is honoured.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+
+from opendatafabric.errors import OdfError
+
+
+def print_line(text: str) -> None:
+    """One line to stdout, at once: a reader of a pipe must not wait for a full buffer."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def print_text(text: str) -> None:
+    """Text as it is, with a newline at its end if it has none."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def print_bytes(data: bytes) -> None:
+    """Raw bytes to stdout."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """One JSON document; with ``indent=None`` on one line."""
+    print_line(json.dumps(value, indent=indent, ensure_ascii=False, default=str))
+
+
+def print_note(text: str) -> None:
+    """A remark for people, to stderr."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def print_error(error: OdfError, *, as_json: bool = False, subject: str | None = None) -> None:
+    """An error to stderr: the sentence, what was expected and found, the hint."""
+    if as_json:
+        named = {} if subject is None else {"argument": subject}
+        print_note(json.dumps({"error": {**named, **error.as_dict()}}, ensure_ascii=False))
+        return
+    print_note("odf: " + (f"{subject}: " if subject else "") + error.message)
+    if error.expected is not None and error.found is not None:
+        print_note(f"  expected {error.expected}, found {error.found}")
+    if error.hint:
+        print_note(f"  hint: {error.hint}")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows in aligned columns; drawn with colour on a terminal, plain text with two blanks between columns in a pipe."""
+    lines = [list(columns), *(list(row) for row in rows)]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
+    for number, line in enumerate(lines):
+        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        print_line(_bold(text) if number == 0 else text)
+
+
+def format_bytes(size: int) -> str:
+    """A size for people: ``1023 B``, ``1.5 MiB``."""
+    value = float(size)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} TiB"
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() and not _no_color() else text
+
+
+def _no_color() -> bool:
+    from rich.console import Console  # noqa: PLC0415 - costs 50 ms, needed on a terminal only
+
+    return Console().no_color
