@@ -87,3 +87,6 @@ HTTP_SILENCE_S_MAX: Final = 60
 
 HTTP_RESUMES_MAX: Final = 3
 """A body that breaks off is continued so often without a byte of progress, then given up."""
+
+TAIL_SLICE_BYTES_MAX: Final = 1024 * 1024 * 1024
+"""Largest data slice that is read whole into memory to show its last records."""
