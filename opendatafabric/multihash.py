@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.limits import DIGEST_BYTES_MAX
 from opendatafabric.multibase import decode_multibase
+from opendatafabric.multicodec import Multicodec
 from opendatafabric.varint import decode_varint, encode_varint
 
-
-class HashCodec(IntEnum):
-    """Multicodec numbers of the digests ODF uses."""
-
-    SHA2_256 = 0x12
-    SHA3_256 = 0x16
-    ARROW0_SHA3_256 = 0x300016
-
+HashCodec: TypeAlias = Multicodec
+"""What a hash may say it is. Only the three digests make sense; the reference reads its whole table here, so do we."""
 
 _PREFIX: Final = {codec: encode_varint(codec) for codec in HashCodec}
 _SHA3_TEXT_PREFIX: Final = "f1620"
@@ -62,9 +56,11 @@ class Multihash:
         digest = bytes(data[position:])
         if length > DIGEST_BYTES_MAX or length != len(digest):
             raise MalformedIdentifier(
-                "multihash digest has the wrong length", expected=f"{length} bytes", found=f"{len(digest)} bytes"
+                "multihash digest has the wrong length",
+                expected=f"{min(length, DIGEST_BYTES_MAX)} bytes",
+                found=f"{len(digest)} bytes",
             )
-        return cls(_codec(code), digest)
+        return cls(HashCodec.from_code(code), digest)
 
     @classmethod
     def from_text(cls, text: str) -> Multihash:
@@ -79,13 +75,6 @@ class Multihash:
             except ValueError:
                 pass  # the slow path below words the error
         return cls.from_bytes(decode_multibase(text))
-
-
-def _codec(code: int) -> HashCodec:
-    try:
-        return HashCodec(code)
-    except ValueError:
-        raise MalformedIdentifier(f"multihash code {code:#x} is not supported", hint="sha3-256 is 0x16") from None
 
 
 def physical_hash(data: bytes | bytearray | memoryview) -> Multihash:
@@ -105,7 +94,7 @@ class Hasher:
     def update(self, data: bytes | bytearray | memoryview) -> None:
         """Take the next piece. Frees the interpreter lock for pieces of 2 KiB and more."""
         self._state.update(data)
-        self.size += len(data)
+        self.size += data.nbytes if isinstance(data, memoryview) else len(data)
 
     def finish(self) -> Multihash:
         """The hash of all pieces so far; more pieces may follow."""
