@@ -106,7 +106,7 @@ class Repository:
     async def iterate(self, *, include_pending: bool = False) -> AsyncIterator[DatasetEntry]:
         """Every dataset in the order of the aliases; damaged ones that have no readable identity are left out."""
         found = await asyncio.to_thread(self._scan)
-        for folder in sorted(found, key=lambda each: str(each.alias).lower()):
+        for folder in sorted(found, key=lambda each: each.alias):
             if folder.pending and not include_pending:
                 continue
             entry = await self._entry_if_sound(folder)

@@ -1,7 +1,7 @@
 """Objects of a dataset behind plain HTTP: another repository, or any static web server over a dataset folder.
 
-Follows the simple transfer protocol: ``<dataset>/blocks/…``, ``data/…``, ``checkpoints/…``. The session is the caller's,
-with its limits and proxies. A body that breaks off is continued by ``Range`` where the server can.
+Follows the simple transfer protocol: ``<dataset>/blocks/…``, ``data/…``, ``checkpoints/…``. The session is the
+caller's, with its limits and proxies. A body that breaks off is continued by ``Range`` where the server can.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from storage.local import durable
 from storage.ref_text import REF_BYTES_MAX, parse_ref, ref_conflict
 
 _FOLDER: Final = "refs"
+Names = list[str]
 
 
 class LocalRefStore:
@@ -36,6 +37,10 @@ class LocalRefStore:
 
     async def list(self) -> dict[str, Multihash]:
         return await asyncio.to_thread(self._list)
+
+    async def names(self) -> Names:
+        """Names of all refs, of those too that cannot be read."""
+        return await asyncio.to_thread(self._names)
 
     def _read(self, name: str) -> Multihash | None:
         try:
@@ -63,14 +68,17 @@ class LocalRefStore:
                 os.fsync(folder)
 
     def _list(self) -> dict[str, Multihash]:
+        found = {name: self._read(name) for name in self._names()}
+        return {name: head for name, head in found.items() if head is not None}
+
+    def _names(self) -> Names:
         try:
             with durable.opened_folder(self.root, _FOLDER) as folder:
-                found = {name: _read_if_present(folder, name) for name in os.listdir(folder) if is_ref_name(name)}
+                return sorted(name for name in os.listdir(folder) if is_ref_name(name))
         except OSError as error:
             if durable.is_absent(error):
-                return {}
+                return []
             raise durable.storage_error(error, f"list {_FOLDER}/") from error
-        return {name: head for name, head in found.items() if head is not None}
 
 
 def is_ref_name(name: str) -> bool:
