@@ -12,19 +12,31 @@ import aiohttp
 from cli.credentials import token_for
 from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import MalformedIdentifier, RefNotFound, UnsupportedOperation
+from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, RefNotFound, UnsupportedOperation
 from opendatafabric.multihash import Multihash
+from storage import folders
 from storage.dataset import Dataset
-from storage.open import Connection, open_dataset
+from storage.open import Connection, local_folder, open_dataset, scheme_of
 from storage.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A dataset with its head and what to call it."""
+class Located:
+    """Where a dataset lies, as an address or the path of its folder, and what it is called."""
 
     name: str
-    alias: DatasetAlias | None
+    location: str
+
+    @property
+    def is_local(self) -> bool:
+        return scheme_of(self.location) in {"", "file"}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A dataset with its head and what it is called."""
+
+    name: str
     dataset: Dataset
     head: Multihash
 
@@ -34,50 +46,47 @@ def is_address(text: str) -> bool:
     return "://" in text
 
 
-def is_dataset_folder(text: str) -> bool:
-    """Whether ``text`` names a folder that is laid out as a dataset."""
-    return (Path(text) / "refs").is_dir()
+async def locate(text: str, repository: str) -> Located:
+    """Where the dataset is that ``text`` names: an address, a dataset folder, or an id or alias in ``repository``.
+
+    Raises:
+        MalformedIdentifier, DatasetNotFound, NotARepository: as they say.
+    """
+    if is_address(text):
+        return Located(text, text.removeprefix("odf+"))
+    if folders.is_dataset_folder(Path(text)):
+        return Located(text, str(Path(text).resolve()))
+    if is_address(repository) and scheme_of(repository) != "file":
+        return Located(text, f"{repository.removeprefix('odf+').rstrip('/')}/{_alias_on_server(text)}/")
+    return await _locate_in_folder(text, local_repository(repository))
+
+
+@asynccontextmanager
+async def connected(located: Located) -> AsyncIterator[Dataset]:
+    """The dataset at that place, for reading, whatever state it is in."""
+    if located.is_local:
+        yield open_dataset(located.location, Connection())
+        return
+    token = token_for(located.location)
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession() as session:
+        yield open_dataset(located.location, Connection(session, headers))
 
 
 @asynccontextmanager
 async def opened(text: str, repository: str) -> AsyncIterator[Opened]:
-    """The dataset that ``text`` names: an address, a dataset folder, or an id or alias in ``repository``.
+    """The dataset that ``text`` names, as in ``locate``, with its head.
 
     Raises:
-        MalformedIdentifier, DatasetNotFound, NotARepository, PeerUnavailable: as they say.
-        RefNotFound: it has no head yet.
+        RefNotFound: there is none with a head.
+        PeerUnavailable: the server did not answer.
     """
-    alias, location = await _locate(text, repository)
-    async with connection_to(location) as connection:
-        dataset = open_dataset(location, connection)
+    located = await locate(text, repository)
+    async with connected(located) as dataset:
         head = await dataset.head()
         if head is None:
-            raise RefNotFound(f"there is no dataset with a head at {text}", hint="is the name right, and are you logged in?")
-        yield Opened(text, alias, dataset, head)
-
-
-@asynccontextmanager
-async def connection_to(location: str) -> AsyncIterator[Connection]:
-    """What it takes to read ``location``: nothing for a folder, a session with the token kept for a server."""
-    if not is_address(location) or location.startswith("file:"):
-        yield Connection()
-        return
-    token = token_for(location)
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    async with aiohttp.ClientSession() as session:
-        yield Connection(session, headers)
-
-
-async def _locate(text: str, repository: str) -> tuple[DatasetAlias | None, str]:
-    if is_address(text):
-        return None, text.removeprefix("odf+")
-    if is_dataset_folder(text):
-        return None, str(Path(text).resolve())
-    if is_address(repository):
-        alias = _alias_on_server(text)
-        return alias, f"{repository.removeprefix('odf+').rstrip('/')}/{alias}/"
-    entry = await Repository.open(Path(repository)).find(parse_dataset_ref(text))
-    return entry.alias, str(entry.path)
+            raise RefNotFound(f"there is no dataset with a head at {text}", hint="is the name right, are you logged in?")
+        yield Opened(located.name, dataset, head)
 
 
 def local_repository(repository: str) -> Repository:
@@ -87,9 +96,22 @@ def local_repository(repository: str) -> Repository:
         UnsupportedOperation: an address; the command works on folders alone.
         NotARepository: no repository is there.
     """
-    if is_address(repository):
+    if scheme_of(repository) not in {"", "file"}:
         raise UnsupportedOperation(f"this command works on a folder, not on {repository}", hint="--repo DIR or ODF_REPO")
-    return Repository.open(Path(repository))
+    return Repository.open(local_folder(repository))
+
+
+async def _locate_in_folder(text: str, repository: Repository) -> Located:
+    ref = parse_dataset_ref(text)
+    try:
+        entry = await repository.find(ref)
+    except DatasetNotFound:
+        # Damaged ones have no readable identity for the repository, yet their folder has a name.
+        for folder in folders.scan(repository.root):
+            if not folder.pending and ref in {folder.alias, folder.dataset_id}:
+                return Located(str(folder.alias), str(folder.path))
+        raise
+    return Located(str(entry.alias), str(entry.path))
 
 
 def _alias_on_server(text: str) -> DatasetAlias:

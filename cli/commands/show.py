@@ -104,7 +104,7 @@ async def _describe(ref: str, repository: str) -> dict[str, Any]:
 def _plain(found: Opened, summary: Summary) -> dict[str, Any]:
     seed = summary.seed
     return {
-        "name": found.name if found.alias is None else str(found.alias),
+        "name": found.name,
         "id": None if seed is None else str(seed.dataset_id),
         "kind": None if seed is None else seed.dataset_kind.name.capitalize(),
         "head": str(found.head),

@@ -1,0 +1,87 @@
+"""``odf fsck``: look for damage in a repository or a dataset, and explain it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from cli.datasets import connected, local_repository, locate
+from cli.exit_codes import ExitCode
+from cli.options import AsJson, RepositoryOption
+from cli.output import print_json, print_line, print_note
+from storage import folders
+from storage.fsck import fsck
+from storage.fsck_files import FsckFinding, remove_leftovers
+from storage.repository import Repository
+
+HARMLESS: Final = frozenset({"leftover", "orphan", "damaged-orphan", "foreign-file"})
+"""Codes of findings that take nothing away from any dataset."""
+
+LEFTOVER_AGE_S_MIN: Final = 24 * 3600
+"""Younger leftovers may belong to a push that is running."""
+
+
+def command(
+    ref: Annotated[
+        str | None, typer.Argument(metavar="REF|DIR", help="A dataset or a repository; the one of --repo if not given.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Compare the sizes of slices and checkpoints, do not hash them.")
+    ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Remove what interrupted writes left more than a day ago.")
+    ] = False,
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Look for damage on disk: bad heads, missing or changed files, leftovers. Changes nothing without --repair.
+
+    Ends with 0 when there is nothing but harmless leftovers, with 3 when something is damaged.
+
+    \b
+    Example:
+        odf fsck --repo my-repository
+        odf fsck ./dataset-folder
+    """
+    if repair:
+        for key in remove_leftovers(local_repository(ref or repository).root, before=time.time() - LEFTOVER_AGE_S_MIN):
+            print_note(f"removed {key}")
+    damaged = asyncio.run(_print_findings(ref, repository, quick=quick, as_json=as_json))
+    if damaged:
+        raise typer.Exit(ExitCode.INVALID)
+
+
+async def _print_findings(ref: str | None, repository: str, *, quick: bool, as_json: bool) -> bool:
+    count = damaged = 0
+    async for finding in _findings(ref, repository, quick=quick):
+        count += 1
+        damaged += finding.code not in HARMLESS
+        if as_json:
+            print_json(finding.as_dict(), indent=None)
+        else:
+            _print_for_people(finding)
+    if not as_json:
+        print_note(f"{count} findings, {damaged} of them damage" if count else "no findings")
+    return bool(damaged)
+
+
+async def _findings(ref: str | None, repository: str, *, quick: bool) -> AsyncIterator[FsckFinding]:
+    if ref is None or (Path(ref).is_dir() and not folders.is_dataset_folder(Path(ref))):
+        target = local_repository(repository) if ref is None else Repository.open(Path(ref))
+        async for finding in fsck(target, read_objects=not quick):
+            yield finding
+        return
+    async with connected(await locate(ref, repository)) as dataset:
+        async for finding in fsck(dataset, read_objects=not quick):
+            yield finding
+
+
+def _print_for_people(finding: FsckFinding) -> None:
+    where = f"{finding.place}/{finding.key}" if finding.place else finding.key
+    print_line(f"{finding.code}: {where}: {finding.message}")
+    print_line(f"    {finding.remedy}")
