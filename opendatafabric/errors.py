@@ -60,6 +60,12 @@ class MalformedManifest(MalformedInput):
     code = "malformed-manifest"
 
 
+class InvalidSnapshot(MalformedInput):
+    """A readable DatasetSnapshot from which no dataset can be made."""
+
+    code = "invalid-snapshot"
+
+
 class MalformedIdentifier(MalformedInput):
     """A hash, DID, name or reference outside its grammar."""
 
