@@ -22,6 +22,8 @@ HashCodec: TypeAlias = Multicodec
 _PREFIX: Final = {codec: encode_varint(codec) for codec in HashCodec}
 _SHA3_TEXT_PREFIX: Final = "f1620"
 _SHA3_TEXT_CHARS: Final = 69
+_SHA3_PREFIX: Final = b"\x16\x20"
+_SHA3_BYTES: Final = 34
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Multihash:
         Raises:
             MalformedIdentifier: unknown code, wrong length, digest over 32 bytes, bytes left over.
         """
+        if len(data) == _SHA3_BYTES and data[:2] == _SHA3_PREFIX:
+            return cls(HashCodec.SHA3_256, bytes(data[2:]))
         code, position = decode_varint(data)
         length, position = decode_varint(data, position)
         digest = bytes(data[position:])

@@ -6,48 +6,22 @@ the manifest's bytes. Bytes that arrive are kept; encoding is for blocks made he
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
 from typing import Final
 
-from opendatafabric.codec.flatbuffers_read import (
-    FlatBuffer,
-    NewerContent,
-    Table,
-    read_bytes,
-    read_instant,
-    read_table,
-    read_value,
-    union_member,
-)
+from opendatafabric.codec.block_header import BLOCK_KIND, BLOCK_VERSION, BlockHeader, block_content, read_block_header
+from opendatafabric.codec.flatbuffers_read import FlatBuffer, NewerContent, Table, read_value, union_member
 from opendatafabric.codec.flatbuffers_write import write_table
 from opendatafabric.codec.tables import UnionSpec, table_of
-from opendatafabric.errors import LimitExceeded, MalformedBlock, MalformedIdentifier, UnsupportedVersion
-from opendatafabric.instant import Instant
-from opendatafabric.limits import BLOCK_BYTES_MAX
+from opendatafabric.errors import MalformedBlock
 from opendatafabric.metadata.block import HashedBlock, MetadataBlock
 from opendatafabric.metadata.events import MetadataEvent, UnknownEvent
 from opendatafabric.metadata.manifest import Manifest
-from opendatafabric.multihash import Multihash, physical_hash
+from opendatafabric.multihash import physical_hash
 
-BLOCK_KIND: Final = 0x400000
-"""Multicodec odf-metadata-block."""
+__all__ = ["BlockHeader", "decode_block", "encode_block", "is_canonical", "read_block_header"]
 
-BLOCK_VERSION: Final = 2
 _EVENT: Final[UnionSpec] = table_of(MetadataBlock).fields[-1].target
-_SLOT_SYSTEM_TIME, _SLOT_PREV, _SLOT_SEQUENCE, _SLOT_EVENT_TYPE, _SLOT_EVENT = range(5)
-_U8: Final = struct.Struct("<B")
-_U64: Final = struct.Struct("<Q")
-
-
-@dataclass(frozen=True, slots=True)
-class BlockHeader:
-    """What walking a chain needs; ``event_type_id`` is the union id, also of unknown events."""
-
-    prev_block_hash: Multihash | None
-    sequence_number: int
-    system_time: Instant
-    event_type_id: int
+_EVENT_SLOT: Final = table_of(MetadataBlock).fields[-1].slot
 
 
 def decode_block(raw: bytes) -> HashedBlock:
@@ -58,8 +32,8 @@ def decode_block(raw: bytes) -> HashedBlock:
         UnsupportedVersion: a manifest of another version.
         LimitExceeded: over ``BLOCK_BYTES_MAX``.
     """
-    header, table = _open(raw)
-    event = _event(table)
+    header = read_block_header(raw)
+    event = _event(block_content(raw), header.event_type_id)
     block = MetadataBlock(header.system_time, header.prev_block_hash, header.sequence_number, event)
     return HashedBlock(physical_hash(raw), raw, block)
 
@@ -81,66 +55,16 @@ def is_canonical(block: HashedBlock) -> bool:
     return not isinstance(block.event, UnknownEvent) and encode_block(block.block).raw == block.raw
 
 
-def read_block_header(raw: bytes) -> BlockHeader:
-    """The header alone, without reading the event: for walking.
-
-    Raises:
-        MalformedBlock, UnsupportedVersion, LimitExceeded: as ``decode_block``.
-    """
-    return _open(raw)[0]
-
-
-def _open(raw: bytes) -> tuple[BlockHeader, Table]:
-    if len(raw) > BLOCK_BYTES_MAX:
-        raise LimitExceeded("block is too large", expected=f"at most {BLOCK_BYTES_MAX} bytes", found=len(raw))
-    buffer = FlatBuffer(_content(raw))
+def _event(content: bytes, event_type_id: int) -> MetadataEvent | UnknownEvent:
+    buffer = FlatBuffer(content)
     buffer.enter_table(1)
     table = Table(buffer, buffer.follow(0))
-    return _header(buffer, table), table
-
-
-def _content(raw: bytes) -> bytes:
-    manifest: Manifest = read_table(raw, Manifest)
-    if manifest.kind != BLOCK_KIND:
-        raise MalformedBlock("manifest holds something else", expected=hex(BLOCK_KIND), found=hex(manifest.kind))
-    if manifest.version != BLOCK_VERSION:
-        state = "obsolete" if 0 <= manifest.version < BLOCK_VERSION else "newer than this software"
-        raise UnsupportedVersion(
-            f"block manifest version {manifest.version} is {state}", expected=BLOCK_VERSION, found=manifest.version
-        )
-    return manifest.content
-
-
-def _header(buffer: FlatBuffer, table: Table) -> BlockHeader:
-    time, prev, sequence, event_type = (table.field(slot) for slot in range(_SLOT_EVENT))
-    if time is None or event_type is None:
-        raise MalformedBlock(
-            f"MetadataBlock.{'systemTime' if time is None else 'event'} is missing",
-            hint="blocks before ODF 0.34 differ",
-        )
-    return BlockHeader(
-        None if prev is None else _hash(read_bytes(buffer, buffer.follow(prev))),
-        0 if sequence is None else buffer.number(_U64, sequence),
-        read_instant(buffer, time),
-        buffer.number(_U8, event_type),
-    )
-
-
-def _hash(data: bytes) -> Multihash:
-    try:
-        return Multihash.from_bytes(data)
-    except MalformedIdentifier as error:
-        raise MalformedBlock(f"MetadataBlock.prevBlockHash: {error.message}") from error
-
-
-def _event(table: Table) -> MetadataEvent | UnknownEvent:
-    position = table.field(_SLOT_EVENT)
-    type_position = table.field(_SLOT_EVENT_TYPE)
-    if position is None or type_position is None:
+    position = table.field(_EVENT_SLOT)
+    if position is None:
         raise MalformedBlock("MetadataBlock.event is missing")
     try:
-        member = union_member(table, _EVENT, _SLOT_EVENT_TYPE)
-        event: MetadataEvent = read_value(table.buffer, table.buffer.follow(position), member, 2)
+        member = union_member(table, _EVENT, _EVENT_SLOT - 1)
+        event: MetadataEvent = read_value(buffer, buffer.follow(position), member, 2)
     except NewerContent as newer:
-        return UnknownEvent(table.buffer.number(_U8, type_position), f"{newer} is not known to this version")
+        return UnknownEvent(event_type_id, f"{newer} is not known to this version")
     return event

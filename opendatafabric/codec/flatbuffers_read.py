@@ -12,12 +12,11 @@ import struct
 from enum import Enum
 from typing import Any, Final
 
-from opendatafabric.codec.flatbuffers_write import INSTANT
+from opendatafabric.codec.block_header import unpack_instant
 from opendatafabric.codec.tables import FieldSpec, Kind, TableSpec, UnionSpec, table_of
 from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedBlock, MalformedIdentifier
-from opendatafabric.instant import Instant
 from opendatafabric.limits import BLOCK_DEPTH_MAX, BLOCK_TABLES_MAX
 from opendatafabric.metadata.slices import ExtraAttributes
 from opendatafabric.multihash import Multihash
@@ -143,7 +142,7 @@ def _value(table: Table, field: FieldSpec, position: int, depth: int) -> Any:  #
     buffer = table.buffer
     match field.kind:
         case Kind.INSTANT:
-            return read_instant(buffer, position)
+            return unpack_instant(buffer.data, position)
         case Kind.UNION:
             return _union(table, field, position, depth)
         case Kind.STRING | Kind.DATASET_REF | Kind.DATASET_ALIAS:
@@ -228,13 +227,3 @@ def read_string(buffer: FlatBuffer, position: int) -> str:
 def read_bytes(buffer: FlatBuffer, position: int) -> bytes:
     """Bytes with their length before them."""
     return buffer.take(position + 4, buffer.number(_U32, position))
-
-
-def read_instant(buffer: FlatBuffer, position: int) -> Instant:
-    """The struct Timestamp, wherever it lies; numbers out of range are refused."""
-    if position + INSTANT.size > len(buffer.data):
-        raise MalformedBlock("block ends in a timestamp")
-    year, day, second, nanosecond = INSTANT.unpack_from(buffer.data, position)
-    if not (1 <= day <= 366 and second < 86_400 and nanosecond < 2_000_000_000):
-        raise MalformedBlock("timestamp is out of range", found=f"day {day}, second {second}, nanosecond {nanosecond}")
-    return Instant(year, day, second, nanosecond)
