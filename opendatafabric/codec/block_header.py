@@ -1,0 +1,124 @@
+"""The header of a stored block without reading its event: what walking a chain of many blocks needs, in a few µs.
+
+The same bytes as ``block_codec`` reads through the tables; here the dozen numbers are picked out directly. Positions
+only grow while offsets are followed; the one signed offset, from a table to its vtable, is checked.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final
+
+from opendatafabric.codec.flatbuffers_write import INSTANT
+from opendatafabric.errors import LimitExceeded, MalformedBlock, MalformedIdentifier, UnsupportedVersion
+from opendatafabric.instant import Instant
+from opendatafabric.limits import BLOCK_BYTES_MAX
+from opendatafabric.multihash import Multihash
+
+BLOCK_KIND: Final = 0x400000
+"""Multicodec odf-metadata-block."""
+
+BLOCK_VERSION: Final = 2
+_u32: Final = struct.Struct("<I").unpack_from
+_i32: Final = struct.Struct("<i").unpack_from
+_i64: Final = struct.Struct("<q").unpack_from
+_u64: Final = struct.Struct("<Q").unpack_from
+_u16: Final = struct.Struct("<H").unpack_from
+_MANIFEST_SLOTS: Final = 3
+_BLOCK_SLOTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class BlockHeader:
+    """``event_type_id`` is the union id of the event, also of events this version does not know."""
+
+    prev_block_hash: Multihash | None
+    sequence_number: int
+    system_time: Instant
+    event_type_id: int
+
+
+def read_block_header(raw: bytes) -> BlockHeader:
+    """The header of a stored block.
+
+    Raises:
+        MalformedBlock: not a block.
+        UnsupportedVersion: a manifest of another version.
+        LimitExceeded: over ``BLOCK_BYTES_MAX``.
+    """
+    try:
+        return _header(block_content(raw))
+    except (struct.error, MalformedIdentifier) as error:
+        raise MalformedBlock(f"block cannot be read: {error}") from error
+
+
+def block_content(raw: bytes) -> bytes:
+    """The buffer of the block inside its manifest; errors as ``read_block_header``."""
+    if len(raw) > BLOCK_BYTES_MAX:
+        raise LimitExceeded("block is too large", expected=f"at most {BLOCK_BYTES_MAX} bytes", found=len(raw))
+    try:
+        kind, version, content = _slots(raw, _u32(raw, 0)[0], _MANIFEST_SLOTS)
+        _check_kind(_i64(raw, kind)[0] if kind else 0)
+        _check_version(_i32(raw, version)[0] if version else 0)
+        return _bytes(raw, content, "Manifest.content")
+    except struct.error as error:
+        raise MalformedBlock(f"manifest cannot be read: {error}") from error
+
+
+def _header(data: bytes) -> BlockHeader:
+    time, prev, sequence, event_type, event = _slots(data, _u32(data, 0)[0], _BLOCK_SLOTS)
+    if not (time and event_type and event):
+        missing = "systemTime" if not time else "event"
+        raise MalformedBlock(
+            f"MetadataBlock.{missing} is missing", hint="blocks before ODF 0.34 are laid out differently"
+        )
+    if event_type >= len(data):
+        raise MalformedBlock("block ends before the type of its event")
+    return BlockHeader(
+        Multihash.from_bytes(_bytes(data, prev, "MetadataBlock.prevBlockHash")) if prev else None,
+        _u64(data, sequence)[0] if sequence else 0,
+        unpack_instant(data, time),
+        data[event_type],
+    )
+
+
+def unpack_instant(data: bytes, position: int) -> Instant:
+    """The struct Timestamp, wherever it lies; ``MalformedBlock`` when a number is out of range."""
+    if position + INSTANT.size > len(data):
+        raise MalformedBlock("block ends in a timestamp")
+    year, day, second, nanosecond = INSTANT.unpack_from(data, position)
+    if not (1 <= day <= 366 and second < 86_400 and nanosecond < 2_000_000_000):
+        raise MalformedBlock("timestamp is out of range", found=f"day {day}, second {second}, nanosecond {nanosecond}")
+    return Instant(year, day, second, nanosecond)
+
+
+def _slots(data: bytes, table: int, count: int) -> list[int]:
+    """Positions of the first ``count`` fields of a table; 0 for an absent one."""
+    vtable = table - _i32(data, table)[0]
+    if vtable < 0:
+        raise MalformedBlock("table has no vtable")
+    size = _u16(data, vtable)[0]
+    present = [_u16(data, vtable + 4 + 2 * slot)[0] if 6 + 2 * slot <= size else 0 for slot in range(count)]
+    return [table + offset if offset else 0 for offset in present]
+
+
+def _bytes(data: bytes, field: int, name: str) -> bytes:
+    if not field:
+        raise MalformedBlock(f"{name} is missing")
+    start = field + _u32(data, field)[0] + 4
+    end = start + int(_u32(data, start - 4)[0])
+    if end > len(data):
+        raise MalformedBlock(f"{name} ends behind the block")
+    return data[start:end]
+
+
+def _check_kind(kind: int) -> None:
+    if kind != BLOCK_KIND:
+        raise MalformedBlock("manifest holds something else", expected=hex(BLOCK_KIND), found=hex(kind))
+
+
+def _check_version(version: int) -> None:
+    if version != BLOCK_VERSION:
+        state = "obsolete" if 0 <= version < BLOCK_VERSION else "newer than this software"
+        raise UnsupportedVersion(f"block manifest version {version} is {state}", expected=BLOCK_VERSION, found=version)
