@@ -54,6 +54,12 @@ class MalformedBlock(MalformedInput):
     code = "malformed-block"
 
 
+class MalformedPack(MalformedInput):
+    """An archive of blocks that breaks the form the transfer protocol gives it."""
+
+    code = "malformed-pack"
+
+
 class MalformedManifest(MalformedInput):
     """YAML or JSON that is no readable manifest; the message names the position."""
 
