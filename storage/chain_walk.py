@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from opendatafabric.codec.block_codec import BlockHeader, decode_block, read_block_header
-
 from opendatafabric.errors import BlockNotFound, HashMismatch, ObjectNotFound
 from opendatafabric.layout import block_key
 from opendatafabric.limits import FOLLOW_BLOCKS_MAX, FOLLOW_BYTES_MAX
@@ -118,7 +117,8 @@ class _Batch(Generic[Walked]):
     ) -> None:
         self.blocks: list[Walked] = []
         self.expected: Multihash | None = first
-        self._read, self._next_hash = read, next_hash
+        self._read = read
+        self._next_hash = next_hash
         self._bytes = 0
 
     async def fill(self, reader: ObjectReader, count_max: int) -> None:

@@ -84,6 +84,8 @@ class _Reached:
     files: dict[ObjectFile, None] = field(default_factory=dict)
     broken: bool = False
     """A chain could not be followed to its end, so nothing can be called an orphan."""
+    told: set[str] = field(default_factory=set)
+    """Keys with a finding already."""
 
     def add(self, block: HashedBlock) -> None:
         self.blocks.add(block.hash)
@@ -119,6 +121,7 @@ async def _check_chains(dataset: Dataset, reached: _Reached) -> AsyncIterator[Fs
             finding = await _follow(dataset, head, reached)
             if finding is not None:
                 reached.broken = True
+                reached.told.add(finding.key)
                 yield finding
 
 
@@ -185,13 +188,20 @@ async def _check_unreached(dataset: Dataset, reached: _Reached) -> AsyncIterator
     named = {object_key(file) for file in reached.files} | {block_key(block) for block in reached.blocks}
     for folder in (BLOCKS, DATA, CHECKPOINTS):
         async for info in dataset.objects.list(f"{folder}/"):
-            if info.key in named:
+            if info.key in named or info.key in reached.told:
                 continue
             found = await _hash_of(dataset, info.key)
             if found != parse_key(info.key)[1]:
-                yield FsckFinding("damaged-orphan", info.key, f"its bytes hash to {found}", _SWEEP)
+                yield _damaged_unreached(info.key, found, reached)
             elif not reached.broken:
                 yield FsckFinding("orphan", info.key, "no ref leads to it", _SWEEP)
+
+
+def _damaged_unreached(key: str, found: Multihash, reached: _Reached) -> FsckFinding:
+    message = f"its bytes hash to {found}"
+    if not reached.broken:
+        return FsckFinding("damaged-orphan", key, f"{message}; no ref leads to it", _SWEEP)
+    return FsckFinding("damaged-block" if key.startswith(BLOCKS) else "damaged-object", key, message, _RESTORE)
 
 
 async def _hash_of(dataset: Dataset, key: str) -> Multihash:

@@ -128,7 +128,7 @@ class Uploads:
             try:
                 state = durable.read_file(folder, name + _STATE_SUFFIX, size_max=UPLOAD_STATE_BYTES_MAX)
                 upload = Upload(**json.loads(state), offset=durable.plain_status(folder, name).st_size)
-            except (FileNotFoundError, ValueError, TypeError):
+            except (FileNotFoundError, LimitExceeded, ValueError, TypeError):
                 raise _unknown(upload_id) from None
         if upload.expires_at < now:
             raise _unknown(upload_id)
