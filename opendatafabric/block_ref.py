@@ -1,4 +1,7 @@
-"""Names of BlockRefs: the files in ``refs/``. The wire knows ``head`` alone; stores may hold more (staging and the like)."""
+"""Names of BlockRefs: the files in ``refs/`` (spec: Dataset Layout).
+
+The wire knows ``head`` alone; stores may hold more, such as staging refs.
+"""
 
 from __future__ import annotations
 

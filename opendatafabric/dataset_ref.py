@@ -7,7 +7,7 @@ Patterns over names are in ``dataset_patterns.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
 from typing import Final, TypeVar
@@ -142,9 +142,7 @@ def parse_dataset_ref_remote(text: str) -> DatasetRefRemote:
     Raises:
         MalformedIdentifier: none of them.
     """
-    return _first_that_reads(
-        text, "remote reference", RemoteDatasetId.from_text, DatasetAliasRemote.from_text, DatasetUrl.from_text
-    )
+    return _first_that_reads(text, "remote reference", _REMOTE_READERS)
 
 
 def parse_dataset_ref_any(text: str) -> DatasetRefAny:
@@ -153,9 +151,7 @@ def parse_dataset_ref_any(text: str) -> DatasetRefAny:
     Raises:
         MalformedIdentifier: none of them.
     """
-    return _first_that_reads(
-        text, "reference", RemoteDatasetId.from_text, _local_or_ambiguous, DatasetAliasRemote.from_text, DatasetUrl.from_text
-    )
+    return _first_that_reads(text, "reference", _ANY_READERS)
 
 
 def parse_dataset_push_target(text: str) -> DatasetPushTarget:
@@ -164,7 +160,7 @@ def parse_dataset_push_target(text: str) -> DatasetPushTarget:
     Raises:
         MalformedIdentifier: none of them.
     """
-    return _first_that_reads(text, "push target", DatasetAliasRemote.from_text, RepoName, DatasetUrl.from_text)
+    return _first_that_reads(text, "push target", _PUSH_TARGET_READERS)
 
 
 def _local_or_ambiguous(text: str) -> DatasetAlias | AmbiguousAlias:
@@ -172,7 +168,25 @@ def _local_or_ambiguous(text: str) -> DatasetAlias | AmbiguousAlias:
     return AmbiguousAlias(RepoName(first), DatasetName(name)) if slash else DatasetAlias.from_text(first)
 
 
-def _first_that_reads(text: str, what: str, *readers: Callable[[str], T]) -> T:
+_REMOTE_READERS: Final[tuple[Callable[[str], DatasetRefRemote], ...]] = (
+    RemoteDatasetId.from_text,
+    DatasetAliasRemote.from_text,
+    DatasetUrl.from_text,
+)
+_ANY_READERS: Final[tuple[Callable[[str], DatasetRefAny], ...]] = (
+    RemoteDatasetId.from_text,
+    _local_or_ambiguous,
+    DatasetAliasRemote.from_text,
+    DatasetUrl.from_text,
+)
+_PUSH_TARGET_READERS: Final[tuple[Callable[[str], DatasetPushTarget], ...]] = (
+    DatasetAliasRemote.from_text,
+    RepoName,
+    DatasetUrl.from_text,
+)
+
+
+def _first_that_reads(text: str, what: str, readers: Sequence[Callable[[str], T]]) -> T:
     for read in readers:
         try:
             return read(text)

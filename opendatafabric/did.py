@@ -1,7 +1,7 @@
 """Identities of datasets and accounts: ``did:odf``, ``did:key`` and, for accounts, ``did:pkh``.
 
-A dataset id is an ed25519 public key behind its multicodec (spec: Dataset Identity; RFC-012 for base16). The private key
-never enters the metadata and is not handled here.
+A dataset id is an ed25519 public key behind its multicodec (spec: Dataset Identity; RFC-012 for base16). The private
+key never enters the metadata and is not kept here.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.limits import IDENTIFIER_CHARS_MAX
 from opendatafabric.multibase import decode_multibase, encode_base16, encode_base58btc
+from opendatafabric.multicodec import Multicodec
 from opendatafabric.varint import decode_varint, encode_varint
 
-ED25519_PUB: Final = 0xED
 PUBLIC_KEY_BYTES: Final = 32
-_KEY_PREFIX: Final = encode_varint(ED25519_PUB)
+PRIVATE_KEY_BYTES: Final = 32
+_KEY_PREFIX: Final = encode_varint(Multicodec.ED25519_PUB)
 _ODF_PREFIX: Final = "did:odf:"
 _KEY_DID_PREFIX: Final = "did:key:"
 _PKH_PREFIX: Final = "did:pkh:"
@@ -35,12 +36,13 @@ class DatasetId:
     key: bytes
 
     def __post_init__(self) -> None:
-        codec, position = decode_varint(self.key)
-        if codec != ED25519_PUB:
-            raise MalformedIdentifier(f"key type {codec:#x} is not supported", expected="ed25519-pub (0xed)")
-        if len(self.key) - position != PUBLIC_KEY_BYTES:
+        code, position = decode_varint(self.key)
+        if code != Multicodec.ED25519_PUB:
+            raise MalformedIdentifier(f"key type {code:#x} is not supported", expected="ed25519-pub (0xed)")
+        length = len(self.key) - position
+        if length != PUBLIC_KEY_BYTES:
             raise MalformedIdentifier(
-                "public key has the wrong length", expected=f"{PUBLIC_KEY_BYTES} bytes", found=len(self.key) - position
+                "public key has the wrong length", expected=f"{PUBLIC_KEY_BYTES} bytes", found=f"{length} bytes"
             )
 
     @classmethod
@@ -73,8 +75,16 @@ class DatasetId:
         return cls(_KEY_PREFIX + public_key)
 
     @classmethod
-    def from_secret(cls, secret: bytes) -> DatasetId:
-        """The id whose private key is ``secret`` (32 bytes; RFC 8032)."""
+    def from_signing_key(cls, secret: bytes) -> DatasetId:
+        """The id whose private key is ``secret`` (32 bytes; RFC 8032).
+
+        Raises:
+            MalformedIdentifier: any other length.
+        """
+        if len(secret) != PRIVATE_KEY_BYTES:
+            raise MalformedIdentifier(
+                "private key has the wrong length", expected=f"{PRIVATE_KEY_BYTES} bytes", found=f"{len(secret)} bytes"
+            )
         return cls.from_public_key(Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw())
 
     @property
@@ -101,7 +111,7 @@ class DatasetId:
 
 def new_dataset_id(secret: bytes) -> DatasetId:
     """The id of a new dataset; ``secret`` is 32 bytes of the caller's randomness, to be kept or thrown away."""
-    return DatasetId.from_secret(secret)
+    return DatasetId.from_signing_key(secret)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ class Instant:
 
     @classmethod
     def from_datetime(cls, moment: datetime) -> Instant:
-        """From an aware datetime (microseconds)."""
+        """From an aware datetime (microseconds); ValueError for one that does not know its zone."""
+        if moment.tzinfo is None:
+            raise ValueError(f"{moment} has no time zone")
         utc = moment.astimezone(UTC)
         return cls(
             utc.year,
@@ -48,15 +50,21 @@ class Instant:
         """
         found = _RFC3339.fullmatch(text)
         if found is None:
-            raise MalformedInput(f"{text!r} is not an RFC 3339 time", hint="write 2024-01-31T12:00:00Z")
+            raise MalformedInput(f"{text[:100]!r} is not an RFC 3339 time", hint="write 2024-01-31T12:00:00Z")
         year, month, day, hour, minute, second = (int(found[i]) for i in range(1, 7))
         nanosecond = int((found[7] or "0")[:9].ljust(9, "0"))
-        offset = (int(found[10]) * 3600 + int(found[11]) * 60) * (-1 if found[9] == "-" else 1) if found[9] else 0
-        if hour > 23 or minute > 59 or second > 60 or (found[9] and (int(found[10]) > 23 or int(found[11]) > 59)):
-            raise MalformedInput(f"{text!r} has a time out of range")
+        offset_hour, offset_minute = int(found[10] or 0), int(found[11] or 0)
+        if hour > 23 or minute > 59 or second > 60 or offset_hour > 23 or offset_minute > 59:
+            raise MalformedInput(f"{text[:100]!r} has a time out of range")
         if second == 60:
             second, nanosecond = 59, nanosecond + _NANOS
-        return _normalised(text, year, month, day, hour * 3600 + minute * 60 + second - offset, nanosecond)
+        offset = (offset_hour * 3600 + offset_minute * 60) * (-1 if found[9] == "-" else 1)
+        days, second_of_day = divmod(hour * 3600 + minute * 60 + second - offset, _SECONDS_PER_DAY)
+        try:
+            moved = date(_same_calendar(year), month, day) + timedelta(days=days)
+        except ValueError:
+            raise MalformedInput(f"{text[:100]!r} is not a date of the calendar") from None
+        return cls(year + moved.year - _same_calendar(year), moved.timetuple().tm_yday, second_of_day, nanosecond)
 
     def to_datetime(self) -> datetime:
         """As an aware datetime, cut to microseconds; a leap second becomes the second before.
@@ -64,12 +72,12 @@ class Instant:
         Raises:
             MalformedInput: a year that ``datetime`` does not know.
         """
-        if not 1 <= self.year <= 9999:
-            raise MalformedInput(f"year {self.year} is outside what a datetime holds")
-        start = datetime(self.year, 1, 1, tzinfo=UTC)
-        return start + timedelta(
-            days=self.day_of_year - 1, seconds=self.second_of_day, microseconds=self.nanosecond % _NANOS // 1000
-        )
+        try:
+            return datetime(self.year, 1, 1, tzinfo=UTC) + timedelta(
+                days=self.day_of_year - 1, seconds=self.second_of_day, microseconds=self.nanosecond % _NANOS // 1000
+            )
+        except (ValueError, OverflowError):
+            raise MalformedInput(f"year {self.year} is outside what a datetime holds") from None
 
     def cut_to_milliseconds(self) -> Instant:
         """The same instant without digits below the millisecond."""
@@ -81,23 +89,17 @@ class Instant:
         hour, rest = divmod(self.second_of_day, 3600)
         minute, second = divmod(rest, 60)
         leap, nanosecond = divmod(self.nanosecond, _NANOS)
-        return (
-            f"{_year_text(self.year)}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second + leap:02}{_fraction(nanosecond)}Z"
-        )
+        day_text = f"{_year_text(self.year)}-{month:02}-{day:02}"
+        return f"{day_text}T{hour:02}:{minute:02}:{second + leap:02}{_fraction(nanosecond)}Z"
 
 
-def _normalised(text: str, year: int, month: int, day: int, second: int, nanosecond: int) -> Instant:
-    # Year 0 is a leap year outside datetime's range; 400 years later has the same calendar.
-    shift = 400 if year < 400 else 0
-    try:
-        moved = date(year + shift, month, day) + timedelta(days=second // _SECONDS_PER_DAY)
-    except (ValueError, OverflowError):
-        raise MalformedInput(f"{text!r} is not a date of the calendar") from None
-    return Instant(moved.year - shift, moved.timetuple().tm_yday, second % _SECONDS_PER_DAY, nanosecond)
+def _same_calendar(year: int) -> int:
+    # A year that ``date`` knows, with room on both sides, for one that it may not know: the calendar repeats.
+    return 2000 + year % 400
 
 
 def _month_and_day(year: int, day_of_year: int) -> tuple[int, int]:
-    moved = date(2000 + year % 400, 1, 1) + timedelta(days=day_of_year - 1)
+    moved = date(_same_calendar(year), 1, 1) + timedelta(days=day_of_year - 1)
     return moved.month, moved.day
 
 

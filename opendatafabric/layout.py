@@ -30,7 +30,7 @@ FOLDERS: Final = (REFS, BLOCKS, DATA, CHECKPOINTS, INFO)
 INFO_ALIAS: Final = f"{INFO}/alias"
 INFO_CONFIG: Final = f"{INFO}/config"
 
-_HASH_KEY: Final = re.compile(r"(blocks|data|checkpoints)/(f[0-9a-f]{6,80})", re.ASCII)
+_HASH_KEY: Final = re.compile(r"(blocks|data|checkpoints)/(f[0-9a-f]{4,74})", re.ASCII)
 
 
 def block_key(block_hash: Multihash) -> str:
@@ -57,7 +57,9 @@ def parse_key(key: str) -> tuple[str, Multihash]:
     """
     found = _HASH_KEY.fullmatch(key)
     if found is None:
-        raise MalformedIdentifier(f"{key[:200]!r} is no key of a dataset", expected="blocks/f1620…, data/… or checkpoints/…")
+        raise MalformedIdentifier(
+            f"{key[:200]!r} is no key of a dataset", expected="blocks/f1620…, data/… or checkpoints/…"
+        )
     parsed = Multihash.from_text(found[2])
     if str(parsed) != found[2]:
         raise MalformedIdentifier(f"{key[:200]!r} is not the canonical key", expected=f"{found[1]}/{parsed}")

@@ -1,7 +1,7 @@
 """Names of datasets, accounts and repositories: one grammar, case kept and not compared.
 
-Spec: Dataset Identity, grammar of names. ``Hostname = Subdomain ("." Subdomain)*``, ``Subdomain = alnum+ ("-" alnum+)*``,
-ASCII only.
+Spec: Dataset Identity, grammar of names: ``Hostname = Subdomain ("." Subdomain)*`` and
+``Subdomain = alnum+ ("-" alnum+)*``, ASCII only.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Name(str):
         return str.lower(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, str) and self.folded == str.lower(other)
+        # Only ASCII folds: the Kelvin sign lowers to a plain k and must not pass for one.
+        return isinstance(other, str) and other.isascii() and self.folded == str.lower(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.limits import DIGEST_BYTES_MAX
 from opendatafabric.multibase import encode_base16, encode_base32, encode_base58btc, encode_base64url
-from opendatafabric.multihash import Hasher, HashCodec, Multihash, physical_hash
+from opendatafabric.multihash import HashCodec, Hasher, Multihash, physical_hash
 from tests.vectors.load import cases
 
 digests = st.binary(max_size=DIGEST_BYTES_MAX)

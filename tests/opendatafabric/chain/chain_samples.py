@@ -45,7 +45,7 @@ def instant(second: int) -> Instant:
 
 
 def dataset_id(number: int) -> DatasetId:
-    return DatasetId.from_secret(bytes([number]) * 32)
+    return DatasetId.from_signing_key(bytes([number]) * 32)
 
 
 def object_hash(number: int) -> Multihash:
