@@ -1,7 +1,7 @@
-"""Access tokens of remote repositories, one per origin (``scheme://host[:port]``), in a file that only its owner reads.
+"""Access tokens of remote repositories, one per origin (``scheme://host[:port]``), in a file only its owner reads.
 
-The file is ``$XDG_CONFIG_HOME/odf/tokens.json`` (``~/.config`` when the variable is not set), mode 0600. A token saved for
-one origin is never sent to another.
+The file is ``$XDG_CONFIG_HOME/odf/tokens.json`` (``~/.config`` when the variable is not set), mode 0600. A token saved
+for one origin is never sent to another.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def save_token(url: str, access_token: str) -> Path:
     tokens = {**_read(), origin_of(url): access_token}
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Written beside and renamed: mkstemp gives mode 0600 from the first byte, and a crash leaves the old file whole.
+        # Written beside and renamed: mkstemp gives mode 0600 from the first byte on, a crash leaves the old file whole.
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tokens-")
         with os.fdopen(descriptor, "w") as stream:
             json.dump({"version": 1, "tokens": tokens}, stream, indent=2)

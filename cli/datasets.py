@@ -46,6 +46,16 @@ def is_address(text: str) -> bool:
     return "://" in text
 
 
+def is_dataset_folder(text: str) -> bool:
+    """Whether ``text`` names a folder that is laid out as a dataset."""
+    return folders.is_dataset_folder(Path(text))
+
+
+def absolute_path(text: str) -> str:
+    """The folder named by ``text``, from the root on."""
+    return str(Path(text).resolve())
+
+
 async def locate(text: str, repository: str) -> Located:
     """Where the dataset is that ``text`` names: an address, a dataset folder, or an id or alias in ``repository``.
 
@@ -54,8 +64,8 @@ async def locate(text: str, repository: str) -> Located:
     """
     if is_address(text):
         return Located(text, text.removeprefix("odf+"))
-    if folders.is_dataset_folder(Path(text)):
-        return Located(text, str(Path(text).resolve()))
+    if is_dataset_folder(text):
+        return Located(text, absolute_path(text))
     if is_address(repository) and scheme_of(repository) != "file":
         return Located(text, f"{repository.removeprefix('odf+').rstrip('/')}/{_alias_on_server(text)}/")
     return await _locate_in_folder(text, local_repository(repository))
@@ -85,7 +95,9 @@ async def opened(text: str, repository: str) -> AsyncIterator[Opened]:
     async with connected(located) as dataset:
         head = await dataset.head()
         if head is None:
-            raise RefNotFound(f"there is no dataset with a head at {text}", hint="is the name right, are you logged in?")
+            raise RefNotFound(
+                f"there is no dataset with a head at {text}", hint="is the name right, are you logged in?"
+            )
         yield Opened(located.name, dataset, head)
 
 
@@ -97,7 +109,9 @@ def local_repository(repository: str) -> Repository:
         NotARepository: no repository is there.
     """
     if scheme_of(repository) not in {"", "file"}:
-        raise UnsupportedOperation(f"this command works on a folder, not on {repository}", hint="--repo DIR or ODF_REPO")
+        raise UnsupportedOperation(
+            f"this command works on a folder, not on {repository}", hint="--repo DIR or ODF_REPO"
+        )
     return Repository.open(local_folder(repository))
 
 

@@ -1,7 +1,7 @@
 """What commands print: results to stdout, everything else to stderr.
 
-With ``--json`` stdout carries JSON and nothing else: one document for a command with one result, one line per result for
-commands that take many arguments. Colour and progress bars appear only on a terminal, and ``NO_COLOR`` is honoured.
+With ``--json`` stdout carries JSON and nothing else: one document for a command with one result, one line per result
+for commands that take many arguments. Colour and bars appear only on a terminal, and ``NO_COLOR`` is honoured.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def print_error(error: OdfError, *, as_json: bool = False, subject: str | None =
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows in aligned columns; drawn with colour on a terminal, plain text with two blanks between columns in a pipe."""
+    """Rows in aligned columns, two blanks between them; the heading is bold on a terminal."""
     lines = [list(columns), *(list(row) for row in rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     for number, line in enumerate(lines):

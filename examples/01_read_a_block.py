@@ -1,14 +1,15 @@
 """A metadata block is a file whose name is its hash: read one, check it, print it for people.
 
-    python examples/01_read_a_block.py
+Run it: python examples/01_read_a_block.py
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from opendatafabric.codec.block_codec import decode_block
 from opendatafabric.codec.yaml_codec import write_block_manifest
+
+from opendatafabric.codec.block_codec import decode_block
 
 DATASET = Path(__file__).parent / "datasets" / "us.faa.airports"
 

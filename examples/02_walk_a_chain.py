@@ -1,6 +1,6 @@
 """A dataset is a chain of blocks: walk it from the head to the seed and count the records.
 
-    python examples/02_walk_a_chain.py
+Run it: python examples/02_walk_a_chain.py
 """
 
 from __future__ import annotations

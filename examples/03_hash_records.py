@@ -1,6 +1,6 @@
 """The logical hash is over records: the same table, stored in two different ways, has one logical hash.
 
-    python examples/03_hash_records.py
+Run it: python examples/03_hash_records.py
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import io
 from pathlib import Path
 
 import pyarrow.parquet
-
 from opendatafabric.data.logical_hash import logical_hash_parquet
+
 from opendatafabric.multihash import physical_hash
 
 DATA = Path(__file__).parent / "datasets" / "iowa.electricity" / "data"

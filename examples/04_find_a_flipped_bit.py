@@ -1,6 +1,6 @@
 """Nothing can change unseen: copy a dataset, flip one bit of a slice, and let the check find it.
 
-    python examples/04_find_a_flipped_bit.py
+Run it: python examples/04_find_a_flipped_bit.py
 """
 
 from __future__ import annotations

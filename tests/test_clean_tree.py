@@ -13,7 +13,7 @@ FILE_BYTES_MAX = 2 * 1024 * 1024
 # Written in pieces, so that this file does not find itself.
 PATTERNS = {
     "a path of one machine": r"(?<![a-zA-Z0-9_./:])/(?:wor" r"k|roo" r"t|hom" r"e/[a-z]+|User" r"s)/",
-    "a package index": r"(?:py" r"pi\.org|files\.python" r"hosted|registry\.npm" r"js|--(?:extra-)?index" r"-url\s+http)",
+    "a package index": r"(?:py" r"pi\.org|files\.python" r"hosted|registry\.npm" r"js|index" r"-url[\s=]+http)",
     "a private key": r"-----BEGIN [A-Z ]*PRIVATE " r"KEY-----",
     "a cloud key": r"\bAKI" r"A[0-9A-Z]{16}\b",
 }
@@ -28,7 +28,9 @@ def is_text(path: Path) -> bool:
 
 def texts() -> list[Path]:
     return [
-        path for path in tracked_files() if not any(path.is_relative_to(top) for top in EXEMPT_FOLDERS) and is_text(path)
+        path
+        for path in tracked_files()
+        if not any(path.is_relative_to(top) for top in EXEMPT_FOLDERS) and is_text(path)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Final
 
 import typer
@@ -26,7 +26,7 @@ Example:
 )
 
 
-class DidForm(str, Enum):
+class DidForm(StrEnum):
     """The forms of an identifier."""
 
     DID_ODF = "did:odf"

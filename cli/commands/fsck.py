@@ -71,14 +71,21 @@ async def _print_findings(ref: str | None, repository: str, *, quick: bool, as_j
 
 
 async def _findings(ref: str | None, repository: str, *, quick: bool) -> AsyncIterator[FsckFinding]:
-    if ref is None or (Path(ref).is_dir() and not folders.is_dataset_folder(Path(ref))):
-        target = local_repository(repository) if ref is None else Repository.open(Path(ref))
+    target = _repository_named(ref, repository)
+    if target is not None:
         async for finding in fsck(target, read_objects=not quick):
             yield finding
         return
-    async with connected(await locate(ref, repository)) as dataset:
+    async with connected(await locate(ref or "", repository)) as dataset:
         async for finding in fsck(dataset, read_objects=not quick):
             yield finding
+
+
+def _repository_named(ref: str | None, repository: str) -> Repository | None:
+    if ref is None:
+        return local_repository(repository)
+    folder = Path(ref)
+    return Repository.open(folder) if folder.is_dir() and not folders.is_dataset_folder(folder) else None
 
 
 def _print_for_people(finding: FsckFinding) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import typer
@@ -38,7 +38,7 @@ Example:
 )
 
 
-class RefForm(str, Enum):
+class RefForm(StrEnum):
     """The grammars of the specification; the first four are what commands take."""
 
     DATASET_REF = "DatasetRef"

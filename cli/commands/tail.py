@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import pyarrow
 import pyarrow.parquet
 import typer
+from opendatafabric.data.changelog import OperationType
+from opendatafabric.data.vocabulary import DatasetVocabulary
 
 from cli.datasets import opened
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_note, print_table
 from opendatafabric.chain.objects import ObjectFile, ObjectKind, objects_of
-from opendatafabric.data.changelog import OperationType
-from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import HashMismatch, MalformedData
 from opendatafabric.layout import data_key
 from opendatafabric.limits import TAIL_SLICE_BYTES_MAX
@@ -57,11 +57,9 @@ def command(
 
 
 async def _last_records(ref: str, repository: str, count: int) -> tuple[list[dict[str, Any]], DatasetVocabulary]:
-    tables: list[pyarrow.Table] = []
     async with opened(ref, repository) as found:
         slices, vocabulary = await _last_slices(found.dataset, found.head, count)
-        for file in slices:
-            tables.append(await asyncio.to_thread(_read_slice, file, await _read_object(found.dataset, file)))
+        tables = [_read_slice(file, await _read_object(found.dataset, file)) for file in slices]
     rows: list[dict[str, Any]] = []
     for table in reversed(tables):
         rows.extend(table.to_pylist())

@@ -62,15 +62,16 @@ async def _verify_all(refs: list[str], repository: str) -> list[tuple[str, Repor
         places = [await locate(ref, repository) for ref in refs]
     else:
         root = local_repository(repository).root
-        found = [folder for folder in folders.scan(root) if not folder.pending] or [folders.describe(root, root)]
-        places = [Located(str(folder.alias), str(folder.path)) for folder in found if folder is not None]
+        alone = folders.describe(root, root)
+        found = folders.scan(root) if alone is None else [alone]
+        places = [Located(str(folder.alias), str(folder.path)) for folder in found if not folder.pending]
     return [(place.name, await _verify_one(place)) for place in sorted(places, key=lambda each: each.name)]
 
 
 async def _verify_one(place: Located) -> Report:
     with progress_bars(in_bytes=False) as advance:
         async with connected(place) as dataset:
-            return await verify_integrity(dataset, progress=advance)
+            return await verify_integrity(dataset, progress=lambda done, total, _: advance(place.name, done, total))
 
 
 def _write_junit(file: Path, reports: list[Report]) -> None:

@@ -41,7 +41,8 @@ def test_a_table_in_a_pipe_is_aligned_plain_text(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536 * 1024, "1.5 MiB"), (5 * 1024**4, "5.0 TiB")]
+    ("size", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536 * 1024, "1.5 MiB"), (5 * 1024**4, "5.0 TiB")],
 )
 def test_sizes_are_written_for_people(size: int, text: str) -> None:
     assert output.format_bytes(size) == text

@@ -1,0 +1,112 @@
+"""The project as it is installed and run: packaging, locks, the commands of the Makefile and of CI."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.source_tree import FLOORS, ROOT, python_files, text_of
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+IMPORT_NAMES = {"ada_url": "ada-url", "jwt": "pyjwt", "yaml": "pyyaml", "prometheus_client": "prometheus-client"}
+UNDER = {"pydantic_settings": "pydantic-settings", "ruamel": "ruamel-yaml"}
+
+
+def requirement_names(lines: list[str]) -> set[str]:
+    return {re.split(r"[<>=!~\[; ]", line)[0].lower() for line in lines}
+
+
+def locked(name: str) -> dict[str, str]:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    return dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", text, re.MULTILINE | re.IGNORECASE))
+
+
+def imported_libraries() -> set[str]:
+    found = set()
+    for path in python_files(*FLOORS):
+        found |= set(re.findall(r"^\s*(?:from|import) ([a-zA-Z_0-9]+)", text_of(path), re.MULTILINE))
+    ours = set(FLOORS) | set(sys.stdlib_module_names)
+    return {(IMPORT_NAMES | UNDER).get(name, name).lower() for name in found if name not in ours}
+
+
+def test_what_the_code_imports_is_declared_and_nothing_else() -> None:
+    declared = requirement_names(PROJECT["project"]["dependencies"])
+    assert imported_libraries() == declared
+
+
+def test_every_declared_package_is_locked() -> None:
+    assert requirement_names(PROJECT["project"]["dependencies"]) <= set(locked("run"))
+    assert requirement_names(PROJECT["dependency-groups"]["dev"]) <= set(locked("dev"))
+    for extra in ("s3", "query", "otel", "client"):
+        assert requirement_names(PROJECT["project"]["optional-dependencies"][extra]) <= set(locked(f"extra-{extra}"))
+
+
+def test_the_sets_agree_on_every_version_so_that_one_environment_serves_for_all() -> None:
+    dev = locked("dev")
+    for name in ("run", "extra-s3", "extra-query", "extra-otel", "extra-client"):
+        other = locked(name)
+        assert {package: dev[package] for package in other if package in dev} == {
+            package: version for package, version in other.items() if package in dev
+        }, name
+
+
+def test_the_wheel_holds_every_floor_and_the_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        entry_points = next(archive.read(name).decode() for name in names if name.endswith("entry_points.txt"))
+    assert {name.split("/")[0] for name in names if name.endswith("/__init__.py")} == set(FLOORS)
+    assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert "odf = cli.main:main" in entry_points
+
+
+def test_the_licence_is_the_whole_of_apache_2() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert len(text.splitlines()) > 190
+
+
+@pytest.mark.parametrize("script", ["tools/bootstrap.sh", "tools/java.sh", "tools/lock.sh", ".ci/run"])
+def test_scripts_are_executable_and_have_no_syntax_errors(script: str) -> None:
+    assert os.access(ROOT / script, os.X_OK)
+    shell = "bash" if script == ".ci/run" else "sh"
+    subprocess.run([shell, "-n", script], cwd=ROOT, check=True)
+
+
+def test_ci_counts_a_skipped_test_as_a_failure() -> None:
+    assert "export ODF_TESTS_NO_SKIP=1" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_without_a_recent_python_the_bootstrap_says_what_to_install(tmp_path: Path) -> None:
+    for name in ("sh", "dirname"):
+        (tmp_path / name).symlink_to(f"/bin/{name}" if Path(f"/bin/{name}").exists() else f"/usr/bin/{name}")
+    command = ["/bin/sh", "tools/bootstrap.sh", "run"]
+    done = subprocess.run(command, cwd=ROOT, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "Python 3.11 or newer" in done.stderr
+
+
+SKIPPING = "import pytest\ndef test_x():\n    pytest.skip('no part')\n"
+
+
+@pytest.mark.parametrize(("value", "code"), [("", 0), ("1", 1)])
+def test_a_skip_fails_only_when_nothing_may_be_skipped(tmp_path: Path, value: str, code: int) -> None:
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_x.py").write_text(SKIPPING)
+    environment = {**os.environ, "ODF_TESTS_NO_SKIP": value}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout
+    assert ("no part" in done.stdout) == bool(value)
