@@ -1,0 +1,1 @@
+"""Questions about speed, one file each; ``python -m benchmarks`` asks them all."""
