@@ -90,7 +90,12 @@ CASES = [
     Case("B3", (), SetInfo(), ROOT),
     Case("B3", (), NEWER, ROOT, name="newer event"),
     Case("B4", (), ROOT, ROOT, bad_block={"sequence_number": 1}, also=frozenset({"P1"})),
-    Case("B5", (ROOT,), AddData(extra=ExtraAttributes("{}")), AddData(new_watermark=instant(1))),
+    Case(
+        "B5",
+        (ROOT, AddData(new_source_state=STATE)),
+        AddData(extra=ExtraAttributes("{}")),
+        AddData(new_watermark=instant(1)),
+    ),
     Case(
         "B6",
         (DERIVATIVE, transform(2)),

@@ -1,0 +1,1 @@
+"""Checking: is a dataset what its chain and its names say?"""

@@ -1,0 +1,138 @@
+"""Is a dataset what its chain and its names say? Every block, object and record of it read again.
+
+Checked are: the head; bytes, encoding and order of every block; the rules of the chain; presence, size and bytes of
+every object; records of every slice. Nothing stops at the first problem: each becomes a Finding that names the block or
+the object, and the rest is checked. Reading and hashing happen in worker threads, and what is in flight is bounded, so
+memory does not grow with the chain beyond its hashes. Whether a derivative really follows from its inputs is not asked
+here: that takes running its transform again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from opendatafabric.block_ref import HEAD
+from opendatafabric.errors import MalformedIdentifier, OdfError
+from opendatafabric.layout import ref_key
+from opendatafabric.limits import FINDINGS_MAX
+from opendatafabric.multihash import Multihash
+from storage.dataset import Dataset
+from verify.chain_check import ChainCheck
+from verify.chain_reading import read_stored, trace_chain
+from verify.objects import ObjectTask, check_object
+from verify.report import Check, Finding, Report, Severity
+
+Progress = Callable[[str, int, int | None], None]
+"""Called on the event loop with ``blocks`` or ``objects``, how many are done, and how many are known to be there."""
+
+_RESTORE = "fetch it again from a mirror or a backup"
+
+
+async def verify_integrity(dataset: Dataset, *, progress: Progress | None = None, parallel: int = 2) -> Report:
+    """Check all of ``dataset``; up to ``parallel`` objects are read at the same time.
+
+    Damage never raises; a store that fails makes findings of severity ``unchecked``.
+    """
+    return await _Verification(dataset, progress or (lambda *_: None), max(1, parallel)).run()
+
+
+class _Verification:
+    """One run: the report as it grows, and the queue between the chain and its objects."""
+
+    def __init__(self, dataset: Dataset, progress: Progress, parallel: int) -> None:
+        self._dataset = dataset
+        self._progress = progress
+        self._parallel = parallel
+        self._report = Report()
+        self._queue: asyncio.Queue[ObjectTask | None] = asyncio.Queue(parallel * 4)
+        self._objects_seen = 0
+
+    async def run(self) -> Report:
+        head = await self._read_head()
+        await self._check_refs(head)
+        if head is not None:
+            self._report.head = head
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(self._parallel):
+                    tasks.create_task(self._check_objects())
+                await self._check_chain(head)
+                for _ in range(self._parallel):
+                    await self._queue.put(None)
+        return self._report
+
+    async def _read_head(self) -> Multihash | None:
+        key = ref_key(HEAD)
+        try:
+            head = await self._dataset.head()
+        except MalformedIdentifier as error:
+            self._add([_of_head("head-damaged", error.message, error)])
+        except OdfError as error:
+            self._add([_of_head("head-unreadable", error.message, error, Severity.UNCHECKED)])
+        else:
+            if head is None:
+                self._add(
+                    [Finding(Check.REFS, "head-missing", "the dataset has no head", object_key=key, hint=_RESTORE)]
+                )
+            return head
+        return None
+
+    async def _check_refs(self, head: Multihash | None) -> None:
+        try:
+            refs = await self._dataset.refs.list()
+            dangling = [name for name, target in refs.items() if not await self._dataset.has_block(target)]
+        except OdfError as error:
+            if head is not None and isinstance(error, MalformedIdentifier):
+                self._add([replace(_of_head("ref-damaged", error.message, error), object_key=None)])
+            return  # a damaged head was told before; stores that cannot list have no other refs
+        for name in dangling:
+            message = "the ref points to a block that is not stored"
+            self._add([Finding(Check.REFS, "ref-dangling", message, object_key=ref_key(name), found=str(refs[name]))])
+
+    async def _check_chain(self, head: Multihash) -> None:
+        trace = await trace_chain(self._dataset.objects, head)
+        if trace.interrupted is not None:
+            message = f"the chain cannot be followed to its beginning: {trace.interrupted}"
+            self._add([Finding(Check.CHAIN, "chain-interrupted", message, Severity.UNCHECKED)])
+        chain = ChainCheck(complete=trace.interrupted is None)
+        oldest_first = trace.hashes[::-1]
+        async for batch in read_stored(self._dataset.objects, oldest_first):
+            outcome = await asyncio.to_thread(chain.check, batch)
+            self._add(outcome.findings)
+            self._report.counts.blocks += sum(stored.raw is not None for stored in batch)
+            self._progress("blocks", self._report.counts.blocks, len(oldest_first))
+            for task in outcome.tasks:
+                self._objects_seen += 1
+                await self._queue.put(task)
+        self._report.dataset_id = None if chain.seed is None else str(chain.seed.dataset_id)
+
+    async def _check_objects(self) -> None:
+        while (task := await self._queue.get()) is not None:
+            outcome = await check_object(self._dataset.objects, task)
+            self._add(outcome.findings)
+            counts = self._report.counts
+            counts.objects += 1
+            counts.object_bytes += outcome.bytes_read
+            counts.records += outcome.records
+            self._progress("objects", counts.objects, self._objects_seen)
+
+    def _add(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            if len(self._report.findings) < FINDINGS_MAX:
+                self._report.findings.append(finding)
+            else:
+                self._report.omitted += 1
+
+
+def _of_head(code: str, message: str, error: OdfError, severity: Severity = Severity.DAMAGE) -> Finding:
+    return Finding(
+        Check.REFS,
+        code,
+        message,
+        severity,
+        object_key=ref_key(HEAD),
+        expected=error.expected,
+        found=error.found,
+        hint=error.hint or _RESTORE,
+    )
