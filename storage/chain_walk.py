@@ -117,8 +117,8 @@ class _Batch(Generic[Walked]):
     ) -> None:
         self.blocks: list[Walked] = []
         self.expected: Multihash | None = first
-        self._read = read
-        self._next_hash = next_hash
+        self._read: Callable[[Multihash, bytes], Walked] = read
+        self._next_hash: Callable[[Walked], Multihash | None] = next_hash
         self._bytes = 0
 
     async def fill(self, reader: ObjectReader, count_max: int) -> None:

@@ -85,12 +85,17 @@ def opened_folder(root: Path, *parts: str, create: bool = False) -> Iterator[int
     descriptor = os.open(root, _FOLDER_FLAGS & ~os.O_NOFOLLOW)
     try:
         for part in parts:
-            inner = _open_part(descriptor, part, create)
-            os.close(descriptor)
-            descriptor = inner
+            outer, descriptor = descriptor, _open_part(descriptor, part, create)
+            _let_go(outer)
         yield descriptor
     finally:
-        os.close(descriptor)
+        _let_go(descriptor)
+
+
+def _let_go(folder: int) -> None:
+    # Nothing was written through the descriptor of a folder, so nothing can be lost in closing it.
+    with suppress(OSError):
+        os.close(folder)
 
 
 def _open_part(parent: int, name: str, create: bool) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from opendatafabric.errors import Conflict, ObjectNotFound, OdfError
+from opendatafabric.layout import DATA, INFO
 from opendatafabric.limits import BLOCK_BYTES_MAX, READ_CHUNK_BYTES
 from storage.hashing_stream import hash_while
 from storage.keys import OBJECT_FOLDERS, is_addressed, is_object_key, split_key
@@ -21,7 +22,7 @@ from storage.local import durable
 from storage.local.pending import PendingFile
 from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
 
-QUARANTINE_FOLDER: Final = "data"
+QUARANTINE_FOLDER: Final = DATA
 """Where arriving bytes wait: on the file system they will be published on, whatever they turn out to be."""
 
 _LISTED_AT_ONCE: Final = 1_000
@@ -167,6 +168,8 @@ class LocalObjectStore:
         for key, data in objects.items():
             folder_name, name = split_key(key)
             by_folder.setdefault(folder_name, {})[name] = data
+        for name, data in by_folder.pop(INFO, {}).items():
+            self._put(f"{INFO}/{name}", data, WriteMode.KEEP)
         for folder_name, files in by_folder.items():
             with writing(f"{folder_name}/"), durable.opened_folder(self.root, folder_name, create=True) as folder:
                 _keep(folder, files)

@@ -61,8 +61,12 @@ def refs(session: aiohttp.ClientSession, address: str) -> HttpRefStore:
 
 
 class PeerSuite(ObjectReaderSuite):
+    ranges = True
+    lengths = True
+
     @pytest.fixture(autouse=True)
     def remember_peer(self, peer: Peer) -> None:
+        peer.ranges, peer.lengths = self.ranges, self.lengths
         self.peer = peer
 
     def plant(self, store: ObjectReader, key: str, data: bytes) -> None:
@@ -74,15 +78,14 @@ class TestHttpObjects(PeerSuite):
 
 
 class TestHttpObjectsWithoutRanges(PeerSuite):
-    @pytest.fixture
-    def peer(self) -> Peer:
-        return Peer(ranges=False)
+    ranges = False
 
 
 class TestHttpObjectsWithoutLengths(PeerSuite):
-    @pytest.fixture
-    def peer(self) -> Peer:
-        return Peer(ranges=False, lengths=False)
+    """As the reference serves objects."""
+
+    ranges = False
+    lengths = False
 
 
 def planted(peer: Peer, data: bytes) -> str:

@@ -1,0 +1,80 @@
+"""A stand-in for ``os`` in the modules that write: counts every call that changes or reads a file, and strikes at one.
+
+Striking is either an error of the system or the end of the process. A call that closes always closes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from storage.local import durable, objects, pending, refs
+
+COUNTED = {
+    *("open", "close", "read", "pread", "write", "fsync", "fdatasync", "rename", "link", "unlink", "mkdir"),
+    *("stat", "fstat", "listdir"),
+}
+WRITERS = {"write", "open", "mkdir", "link", "rename"}
+"""Calls that a full disk can fail."""
+
+Strike = Callable[[str], None]
+
+
+class FaultyOs:
+    """``os`` with call number ``strike_at`` (from 1) struck."""
+
+    def __init__(self, strike_at: int, strike: Strike) -> None:
+        self.calls: list[str] = []
+        self._strike_at, self._strike = strike_at, strike
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        return self._counted(name, real) if name in COUNTED else real
+
+    def flush_file_system(self, real: Callable[[int], None]) -> Callable[[int], None]:
+        return self._counted("syncfs", real)  # type: ignore[no-any-return]
+
+    def _counted(self, name: str, real: Callable[..., Any]) -> Any:
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self.calls.append(name)
+            struck = len(self.calls) == self._strike_at
+            if struck and name != "close":
+                self._strike(name)
+            result = real(*arguments, **keywords)
+            if struck and name == "close":
+                self._strike(name)
+            return result
+
+        return call
+
+
+@contextmanager
+def installed(faulty: FaultyOs) -> Iterator[None]:
+    """Let the stores run on ``faulty``."""
+    modules = (durable, objects, pending, refs)
+    real_flush = durable.flush_file_system
+    try:
+        for module in modules:
+            vars(module)["os"] = faulty
+        vars(durable)["flush_file_system"] = faulty.flush_file_system(real_flush)
+        yield
+    finally:
+        for module in modules:
+            vars(module)["os"] = os
+        vars(durable)["flush_file_system"] = real_flush
+
+
+def input_output_error(name: str) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO), name)
+
+
+def disk_full(name: str) -> None:
+    if name in WRITERS:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
+
+
+def end_of_process(_: str) -> None:
+    os.kill(os.getpid(), 9)

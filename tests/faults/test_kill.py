@@ -1,0 +1,59 @@
+"""kill -9 at every call of the system: absent or complete, never torn, and the deed can be repeated."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults import deeds
+from tests.faults.deeds import DEEDS, Deed
+
+PROJECT = Path(__file__).parent.parent.parent
+SYSCALLS = ["openat", "write", "fsync", "fdatasync", "syncfs", "renameat", "linkat", "unlinkat"]
+
+
+@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
+def test_a_process_killed_at_any_call_leaves_the_old_or_the_new_state(tmp_path: Path, deed: Deed) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.killer", str(tmp_path), deed.name],
+        cwd=PROJECT, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(done.stdout) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "syscall", ["openat", "write", "fsync", "fdatasync", "syncfs", "rename", "renameat", "unlinkat"]
+)
+@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
+def test_a_process_killed_by_the_kernel_at_any_call_leaves_the_old_or_the_new_state(
+    tmp_path: Path, deed: Deed, syscall: str
+) -> None:
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed: apt-get install strace")
+    program = "import sys; from pathlib import Path; from tests.faults import deeds; "
+    program += "print('ready', flush=True); "
+    program += f"deeds.run(next(d for d in deeds.DEEDS if d.name == {deed.name!r}), Path(sys.argv[1]))"
+    missed = 0
+    for when in range(1, 200):
+        root = tmp_path / str(when)
+        before = deeds.prepare(root)
+        done = subprocess.run(
+            ["strace", "-f", "-qq", "-o", "/dev/null", "-P", str(root), *_paths(root), "-e", f"trace={syscall}",
+             "-e", f"inject={syscall}:signal=KILL:when={when}", sys.executable, "-c", program, str(root)],
+            cwd=PROJECT, capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert deeds.is_old_or_new(deed, before, deeds.state(root)), when
+        missed = missed + 1 if done.returncode == 0 else 0
+        if missed:
+            return
+    raise AssertionError("the process never ran to its end")
+
+
+def _paths(root: Path) -> list[str]:
+    return [part for folder in ("blocks", "data", "refs", "info") for part in ("-P", str(root / folder))]
