@@ -1,1 +1,1 @@
-"""Questions about speed, one file each; ``python -m benchmarks`` asks them all."""
+"""One module per question about speed; ``python -m benchmarks`` asks them all."""
