@@ -1,1 +1,1 @@
-"""One module per question about speed; ``python -m benchmarks`` asks them all."""
+"""Questions about speed, one file each; ``python -m benchmarks`` asks them all."""
