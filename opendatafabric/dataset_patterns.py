@@ -1,4 +1,4 @@
-"""Patterns over dataset names: ``%`` stands for any run of characters (spec: Dataset Identity, grammar of patterns).
+"""Patterns over dataset names: ``%`` stands for any run of characters (grammar of the reference).
 
 A text without ``%`` is an exact reference and reads as one. A pattern matches a whole name, without regard to case.
 """

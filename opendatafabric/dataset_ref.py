@@ -1,4 +1,4 @@
-"""What people type for a dataset: ids, aliases, remote aliases, URLs (spec: Dataset Identity, grammar of references).
+"""What people type for a dataset: ids, aliases, remote aliases, URLs (spec: Aliases and References).
 
 Every form is a frozen value that prints back as canonical text; names keep their case and are compared without it.
 Patterns over names are in ``dataset_patterns.py``.

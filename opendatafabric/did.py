@@ -1,6 +1,6 @@
 """Identities of datasets and accounts: ``did:odf``, ``did:key`` and, for accounts, ``did:pkh``.
 
-A dataset id is an ed25519 public key behind its multicodec (spec: Dataset Identity; RFC-012 for base16). The private
+A dataset id is an ed25519 public key behind its multicodec (spec: Unique Identifiers; RFC-012 for base16). The private
 key never enters the metadata and is not kept here.
 """
 
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.limits import IDENTIFIER_CHARS_MAX
-from opendatafabric.multibase import decode_multibase, encode_base16, encode_base58btc
+from opendatafabric.multibase import REFERENCE_BASES, decode_multibase, encode_base16, encode_base58btc
 from opendatafabric.multicodec import Multicodec
 from opendatafabric.varint import decode_varint, encode_varint
 
@@ -51,23 +51,23 @@ class DatasetId:
         return cls(bytes(data))
 
     @classmethod
-    def from_multibase(cls, text: str) -> DatasetId:
+    def from_multibase(cls, text: str, bases: frozenset[str] = REFERENCE_BASES) -> DatasetId:
         """From ``fed01…`` (the name of the dataset's folder) or the same in another base."""
-        return cls(decode_multibase(text))
+        return cls(decode_multibase(text, bases))
 
     @classmethod
-    def from_text(cls, text: str) -> DatasetId:
+    def from_text(cls, text: str, bases: frozenset[str] = REFERENCE_BASES) -> DatasetId:
         """From ``did:odf:`` and multibase; the prefix is lower case.
 
         Raises:
             MalformedIdentifier: another method, another base, another key type or length.
         """
-        return cls(decode_multibase(_after_prefix(text, _ODF_PREFIX)))
+        return cls.from_multibase(_after_prefix(text, _ODF_PREFIX), bases)
 
     @classmethod
-    def from_did_key(cls, text: str) -> DatasetId:
+    def from_did_key(cls, text: str, bases: frozenset[str] = REFERENCE_BASES) -> DatasetId:
         """From ``did:key:`` and multibase: the same key under W3C's method."""
-        return cls(decode_multibase(_after_prefix(text, _KEY_DID_PREFIX)))
+        return cls.from_multibase(_after_prefix(text, _KEY_DID_PREFIX), bases)
 
     @classmethod
     def from_public_key(cls, public_key: bytes) -> DatasetId:

@@ -50,13 +50,13 @@ OBJECT_BYTES_MAX: Final = 1024 * 1024 * 1024 * 1024
 """Largest DataSlice or Checkpoint: 1 TiB. Servers set lower ones in their configuration."""
 
 READ_CHUNK_BYTES: Final = 1024 * 1024
-"""Piece in which objects are streamed and hashed: hashing gains nothing beyond 64 KiB, thread hops cost below 256 KiB."""
+"""Piece in which objects are streamed and hashed: hashing gains nothing beyond 64 KiB, hops cost below 256 KiB."""
 
 INLINE_HASH_BYTES_MAX: Final = 32 * 1024
 """Up to this size hashing costs less than a hop to a thread."""
 
 PIECES_IN_FLIGHT_MAX: Final = 4
-"""Pieces of one upload waiting to be hashed or written: enough to overlap both, little enough memory for many uploads."""
+"""Pieces of one upload waiting to be hashed or written: enough to overlap both, little memory for many uploads."""
 
 FLUSH_EVERY_BYTES: Final = 64 * 1024 * 1024
 """Large files are flushed on the way in such steps, so that the last flush does not stall."""

@@ -1,4 +1,4 @@
-"""Numbers of the multicodec table that the format uses, and their names there (spec: Hash Functions; Manifest)."""
+"""Numbers of the multicodec table that the format uses, and their names there (spec: Hash Representation)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Multihash: a digest that names its algorithm, and the physical hash of bytes.
 
-Follows the multihash specification and ODF's choice of codes (spec: Hash Functions; RFC-012 for base16 in text).
+Follows the multihash specification and ODF's choice of codes (spec: Hash Representation; RFC-012 for base16 in text).
 Hashing of records (``arrow0-sha3-256``) lives in ``data/logical_hash.py``; only its code is known here.
 """
 
@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.limits import DIGEST_BYTES_MAX
-from opendatafabric.multibase import decode_multibase
+from opendatafabric.multibase import REFERENCE_BASES, decode_multibase
 from opendatafabric.multicodec import Multicodec
 from opendatafabric.varint import decode_varint, encode_varint
 
@@ -67,8 +67,8 @@ class Multihash:
         return cls(HashCodec.from_code(code), digest)
 
     @classmethod
-    def from_text(cls, text: str) -> Multihash:
-        """Read the text form in any base the reference reads (``f``, ``F``, ``u``, ``z``).
+    def from_text(cls, text: str, bases: frozenset[str] = REFERENCE_BASES) -> Multihash:
+        """Read the text form; by default in the bases the reference reads (``f``, ``F``, ``u``, ``z``).
 
         Raises:
             MalformedIdentifier: not multibase, or no multihash inside.
@@ -78,7 +78,7 @@ class Multihash:
                 return cls(HashCodec.SHA3_256, bytes.fromhex(text[len(_SHA3_TEXT_PREFIX) :]))
             except ValueError:
                 pass  # the slow path below words the error
-        return cls.from_bytes(decode_multibase(text))
+        return cls.from_bytes(decode_multibase(text, bases))
 
 
 def physical_hash(data: bytes | bytearray | memoryview) -> Multihash:

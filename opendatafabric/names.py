@@ -1,6 +1,6 @@
 """Names of datasets, accounts and repositories: one grammar, case kept and not compared.
 
-Spec: Dataset Identity, grammar of names: ``Hostname = Subdomain ("." Subdomain)*`` and
+Grammar (spec: Aliases and References): ``Hostname = Subdomain ("." Subdomain)*`` and
 ``Subdomain = alnum+ ("-" alnum+)*``, ASCII only.
 """
 

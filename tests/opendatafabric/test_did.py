@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import multiformats
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from opendatafabric.did import AccountId, DatasetId, new_dataset_id
 from opendatafabric.errors import MalformedIdentifier
-from opendatafabric.multibase import encode_base58btc, encode_base64url
+from opendatafabric.multibase import FINAL_BASES, encode_base58btc, encode_base64url
 from tests.vectors.load import cases
 
 READERS = {
@@ -96,6 +97,14 @@ def test_the_canonical_text_is_77_characters_of_lower_case(original: DatasetId) 
     assert text == text.lower()
     assert text == "did:odf:" + original.multibase
     assert original.multibase.startswith("fed01")
+
+
+@given(ids, st.sampled_from(["base32", "base32upper", "base64", "base64urlpad"]))
+def test_the_other_bases_of_the_specification_are_read_where_asked_for(original: DatasetId, base: str) -> None:
+    text = "did:odf:" + multiformats.multibase.encode(bytes(original), base)
+    assert DatasetId.from_text(text, FINAL_BASES) == original
+    with pytest.raises(MalformedIdentifier):
+        DatasetId.from_text(text)
 
 
 @given(ids, ids)

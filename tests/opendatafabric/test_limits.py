@@ -1,0 +1,36 @@
+"""Limits: each is a positive number with a unit in its name and a reason beside it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+import pytest
+
+from opendatafabric import limits
+
+LINES = ast.parse(inspect.getsource(limits)).body
+NAMES = [line.target.id for line in LINES if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)]
+UNITS = {"BYTES", "CHARS", "S", "DEPTH", "COUNT"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_limit_is_a_positive_number(name: str) -> None:
+    value = getattr(limits, name)
+    assert isinstance(value, int | float)
+    assert value > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_limit_is_followed_by_its_reason(name: str) -> None:
+    at = next(i for i, line in enumerate(LINES) if isinstance(line, ast.AnnAssign) and ast.unparse(line.target) == name)
+    reason = LINES[at + 1] if at + 1 < len(LINES) else None
+    assert isinstance(reason, ast.Expr)
+    assert isinstance(reason.value, ast.Constant)
+    assert len(str(reason.value.value)) > 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_limit_says_what_it_counts(name: str) -> None:
+    words = set(name.split("_"))
+    assert words & UNITS or any(word.endswith("S") for word in words), name
