@@ -15,12 +15,13 @@ from opendatafabric.data.vocabulary import DatasetVocabulary
 from cli.datasets import opened
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_note, print_table
-from opendatafabric.chain.objects import ObjectFile, ObjectKind, objects_of
+from opendatafabric.chain.objects import ObjectFile, objects_of
 from opendatafabric.errors import HashMismatch, MalformedData
 from opendatafabric.layout import data_key
 from opendatafabric.limits import TAIL_SLICE_BYTES_MAX
-from opendatafabric.metadata.events import SetVocab
-from opendatafabric.multihash import physical_hash
+from opendatafabric.metadata.block import HashedBlock
+from opendatafabric.metadata.events import AddData, ExecuteTransform, SetVocab
+from opendatafabric.multihash import Multihash, physical_hash
 from storage.dataset import Dataset
 
 OPERATION_SIGNS = {
@@ -66,7 +67,7 @@ async def _last_records(ref: str, repository: str, count: int) -> tuple[list[dic
     return rows[-count:], vocabulary
 
 
-async def _last_slices(dataset: Dataset, head: Any, count: int) -> tuple[list[ObjectFile], DatasetVocabulary]:
+async def _last_slices(dataset: Dataset, head: Multihash, count: int) -> tuple[list[ObjectFile], DatasetVocabulary]:
     """The newest slices that together hold ``count`` records, newest first, and the names of the system columns."""
     slices: list[ObjectFile] = []
     vocabulary: DatasetVocabulary | None = None
@@ -75,12 +76,20 @@ async def _last_slices(dataset: Dataset, head: Any, count: int) -> tuple[list[Ob
         for block in batch:
             if isinstance(block.event, SetVocab) and vocabulary is None:
                 vocabulary = DatasetVocabulary.from_event(block.event)
-            for file in objects_of(block):
-                if file.kind is ObjectKind.DATA_SLICE and records < count:
-                    interval = block.event.new_data.offset_interval  # type: ignore[union-attr]
-                    records += interval.end - interval.start + 1
-                    slices.append(file)
+            if records < count and (found := _slice_of(block)) is not None:
+                file, file_records = found
+                slices.append(file)
+                records += file_records
     return slices, vocabulary or DatasetVocabulary()
+
+
+def _slice_of(block: HashedBlock) -> tuple[ObjectFile, int] | None:
+    """The slice that ``block`` adds and the number of its records."""
+    event = block.event
+    if not isinstance(event, AddData | ExecuteTransform) or event.new_data is None:
+        return None
+    interval = event.new_data.offset_interval
+    return objects_of(block)[0], interval.end - interval.start + 1
 
 
 async def _read_object(dataset: Dataset, file: ObjectFile) -> bytes:
