@@ -25,7 +25,9 @@ from storage.local import durable
 MARKER_NAME: Final = ".odf-repository"
 """A file in the root of a repository that says how new datasets are laid out; hidden from every other reader."""
 
-_ID_NAME: Final = ".dataset-id"
+ID_NAME: Final = ".dataset-id"
+"""A file in ``info/`` with the id of a dataset that lies under its alias, for as long as it has no Seed."""
+
 _NAMELESS: Final = DatasetName("dataset")
 
 
@@ -105,12 +107,6 @@ def id_in_name(name: str) -> DatasetId | None:
         return None
 
 
-def write_identity(folder: int, alias: DatasetAlias, dataset_id: DatasetId) -> None:
-    """Write into the open ``info/`` folder what the dataset is called; the id too, for as long as it has no Seed."""
-    durable.replace_file(folder, "alias", str(alias).encode())
-    durable.replace_file(folder, _ID_NAME, str(dataset_id).encode())
-
-
 def _folders_in(path: Path) -> list[Path]:
     with durable.translated(f"list {path.name}/"), os.scandir(path) as entries:
         return [
@@ -136,7 +132,7 @@ def _written_alias(path: Path) -> DatasetAlias | None:
 
 
 def _written_id(path: Path) -> DatasetId | None:
-    text = _info_text(path, _ID_NAME)
+    text = _info_text(path, ID_NAME)
     try:
         return None if text is None else DatasetId.from_text(text)
     except MalformedIdentifier:

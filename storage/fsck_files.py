@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from opendatafabric.layout import FOLDERS, INFO, REFS
+from storage.folder_changes import HIDDEN_PREFIXES
 from storage.keys import is_object_key
 from storage.local import durable
 from storage.local.refs import is_ref_name
 
-_REPOSITORY_LEFTOVERS: Final = (".creating-", ".deleted-")
 _LEFTOVER_REMEDY: Final = "odf fsck --repair removes it once it is older than every running push"
 
 
@@ -50,7 +50,7 @@ def check_dataset_files(root: Path) -> Iterator[FsckFinding]:
 def check_repository_files(root: Path) -> Iterator[FsckFinding]:
     """What interrupted changes of a repository left in its root, and links that are not followed."""
     for entry in _entries(root):
-        if entry.name.startswith(_REPOSITORY_LEFTOVERS):
+        if entry.name.startswith(HIDDEN_PREFIXES):
             yield FsckFinding("leftover", entry.name, "left by an interrupted change", _LEFTOVER_REMEDY)
         elif entry.is_symlink():
             yield _link(entry.name)
@@ -67,7 +67,7 @@ def remove_leftovers(root: Path, *, before: float) -> list[str]:
             if path.lstat().st_mtime < before:
                 path.unlink()
                 removed.append(str(path.relative_to(root)))
-    for path in [path for prefix in _REPOSITORY_LEFTOVERS for path in root.glob(f"{prefix}*")]:
+    for path in [path for prefix in HIDDEN_PREFIXES for path in root.glob(f"{prefix}*")]:
         if path.lstat().st_mtime < before:
             shutil.rmtree(path, ignore_errors=True)
             removed.append(path.name)

@@ -14,7 +14,8 @@ REF_BYTES_MAX: Final = 128
 def parse_ref(what: str, data: bytes) -> Multihash:
     """The head in the bytes of the ref ``what``.
 
-    Strict as the reference: nothing is trimmed, so a file that an editor ended with a newline is malformed.
+    Strict as the reference: nothing is trimmed, so a file that an editor ended with a newline is malformed. Stricter in
+    one point: base16 must be in lower case. Nobody writes anything else, so another case is a flipped bit.
 
     Raises:
         MalformedIdentifier: not the text of a sha3-256 hash.
@@ -28,6 +29,8 @@ def parse_ref(what: str, data: bytes) -> Multihash:
             found=repr(data[:REF_BYTES_MAX]),
             hint="run odf fsck; restore the ref from a backup or a mirror",
         ) from None
+    if data[:1] in b"fF" and data != str(head).encode():
+        raise MalformedIdentifier(f"{what} is not in the form it was written in", expected=head, found=repr(data))
     if head.codec is not HashCodec.SHA3_256:
         raise MalformedIdentifier(f"{what} holds a hash of another kind", expected="sha3-256", found=head)
     return head

@@ -8,18 +8,11 @@ dataset belongs to ``dataset.py``; which folders count as datasets, to ``folders
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
-import shutil
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from opendatafabric import layout
-from opendatafabric.block_ref import HEAD
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import (
@@ -30,16 +23,13 @@ from opendatafabric.errors import (
     RefCollision,
     UnsupportedOperation,
 )
-from storage import folders
+from storage import folder_changes, folders
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
 from storage.folders import DatasetFolder, RepositoryLayout
 from storage.local import durable
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
-
-_CREATING: Final = ".creating-"
-_DELETED: Final = ".deleted-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +62,7 @@ class Repository:
         """
         with durable.translated(f"create {path}"):
             path.mkdir(parents=True, exist_ok=True)
-            if any(not name.startswith(".") for name in os.listdir(path)):
+            if any(not inner.name.startswith(".") for inner in path.iterdir()):
                 return cls.open(path)
             with durable.opened_folder(path) as folder:
                 durable.replace_file(folder, folders.MARKER_NAME, f"{layout.value}\n".encode())
@@ -217,7 +207,7 @@ class Repository:
     # --- in a thread
 
     def _create(self, alias: DatasetAlias, dataset_id: DatasetId, ids: dict[Path, DatasetId]) -> Path:
-        with self._locked():
+        with folder_changes.locked(self.root):
             for found in self._scan():
                 found_id = found.dataset_id or ids.get(found.path)
                 if found_id == dataset_id and found.alias == alias and found.pending:
@@ -227,7 +217,7 @@ class Repository:
                 if found.alias == alias:
                     raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
             path = self._place(alias, dataset_id)
-            self._build(path, alias, dataset_id)
+            folder_changes.build(self.root, path, alias, dataset_id)
             return path
 
     def _place(self, alias: DatasetAlias, dataset_id: DatasetId) -> Path:
@@ -243,66 +233,31 @@ class Repository:
         there = [path.name for path in self.root.iterdir() if path.name.lower() == wanted.lower()]
         return self.root / (there[0] if there else wanted) / str(alias.name)
 
-    def _build(self, path: Path, alias: DatasetAlias, dataset_id: DatasetId) -> None:
-        hidden = self.root / (_CREATING + secrets.token_hex(8))
-        try:
-            for name in layout.FOLDERS:
-                (hidden / name).mkdir(parents=True)
-            with durable.opened_folder(hidden, "info") as info:
-                folders.write_identity(info, alias, dataset_id)
-            _flush_folder(hidden)
-            path.parent.mkdir(exist_ok=True)
-            hidden.rename(path)
-        except BaseException:
-            shutil.rmtree(hidden, ignore_errors=True)
-            raise
-        _flush_folder(path.parent)
-        _flush_folder(self.root)
-
     def _rename(self, entry: DatasetEntry, alias: DatasetAlias) -> None:
-        with self._locked():
-            taken = self._scan() and self._paths.get(alias)
-            if taken and taken != entry.path:
+        with folder_changes.locked(self.root):
+            self._scan()
+            if self._paths.get(alias, entry.path) != entry.path:
                 raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
             path = entry.path
             if folders.id_in_name(path.name) is None:
                 path = self._alias_path(alias)
-                path.parent.mkdir(exist_ok=True)
-                entry.path.rename(path)
-                _flush_folder(entry.path.parent)
-                _flush_folder(path.parent)
-            with durable.opened_folder(path, "info", create=True) as info:
-                folders.write_identity(info, alias, entry.id)
+                folder_changes.move(entry.path, path)
+            folder_changes.write_identity(path, alias, entry.id)
             self._paths.clear()
 
     def _delete(self, path: Path) -> None:
-        with self._locked():
-            for ref_file in sorted((path / "refs").glob("*"), key=lambda file: file.name != HEAD):
-                ref_file.unlink()
-            _flush_folder(path / "refs")
-            hidden = self.root / (_DELETED + secrets.token_hex(8))
-            path.rename(hidden)
-            _flush_folder(path.parent)
-        shutil.rmtree(hidden)
+        with folder_changes.locked(self.root):
+            hidden = folder_changes.hide(self.root, path)
+        folder_changes.remove(hidden)
 
     def _sweep(self, before: float) -> list[Path]:
-        with self._locked():
-            hidden = [path for path in self.root.iterdir() if path.name.startswith((_CREATING, _DELETED))]
+        with folder_changes.locked(self.root):
             pending = [found.path for found in self._scan() if found.pending]
-            old = [path for path in (*hidden, *pending) if _last_change(path) < before]
+            unused = [*folder_changes.hidden_folders(self.root), *pending]
+            old = [path for path in unused if folder_changes.last_change(path) < before]
             for path in old:
-                shutil.rmtree(path)
+                folder_changes.remove(path)
         return old
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        what = f"repository {self.root}"
-        with (
-            durable.translated(f"change {what}"),
-            durable.opened_folder(self.root) as folder,
-            durable.locked(folder, what),
-        ):
-            yield
 
 
 def _layout_of(path: Path) -> RepositoryLayout | None:
@@ -329,16 +284,3 @@ def _not_a_repository(path: Path) -> NotARepository:
     else:
         hint = "there is no such folder; make a repository with: odf init DIR"
     return NotARepository(f"{path} is no repository and no dataset", hint=hint)
-
-
-def _flush_folder(path: Path) -> None:
-    with durable.opened(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as folder:
-        os.fsync(folder)
-
-
-def _last_change(path: Path) -> float:
-    newest = path.stat().st_mtime
-    for inner in path.rglob("*"):
-        with suppress(FileNotFoundError):
-            newest = max(newest, inner.stat(follow_symlinks=False).st_mtime)
-    return newest
