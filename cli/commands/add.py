@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from opendatafabric.codec.yaml_codec import read_snapshots
-from opendatafabric.metadata.snapshot import DatasetSnapshot
 
 from cli.bulk import run_each
 from cli.commands.block import read_text
@@ -18,9 +16,11 @@ from cli.datasets import local_repository
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
+from opendatafabric.codec.yaml_codec import read_snapshots
 from opendatafabric.dataset_ref import DatasetRef
 from opendatafabric.did import DatasetId, new_dataset_id
 from opendatafabric.instant import Instant
+from opendatafabric.metadata.snapshot import DatasetSnapshot
 from storage.repository import DatasetEntry, Repository
 
 

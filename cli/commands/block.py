@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from opendatafabric.codec.yaml_codec import read_block_manifest, to_plain, write_block_manifest
 
 from cli.bulk import read_file, run_each, write_beside
 from cli.options import AsJson, OutFolder
 from cli.output import print_bytes, print_json, print_line, print_text
 from opendatafabric.codec.block_codec import decode_block, encode_block
+from opendatafabric.codec.yaml_codec import read_block_manifest, to_plain, write_block_manifest
 from opendatafabric.errors import MalformedManifest
 from opendatafabric.multihash import physical_hash
 

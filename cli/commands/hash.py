@@ -75,6 +75,7 @@ def logical_hash_of_file(file: Path) -> Multihash:
     """
     # Imported here: pyarrow takes a third of a second, which the physical hash need not wait for.
     import pyarrow  # noqa: PLC0415
+
     from opendatafabric.data.logical_hash import logical_hash_parquet, logical_hash_table  # noqa: PLC0415
 
     try:

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from opendatafabric.codec.yaml_codec import to_plain, write_block_manifest
 
 from cli.datasets import opened
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_text
+from opendatafabric.codec.yaml_codec import to_plain, write_block_manifest
 from opendatafabric.metadata.block import HashedBlock
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
-from opendatafabric.codec.yaml_codec import to_plain
 
 from cli.datasets import Opened, opened
 from cli.options import AsJson, RepositoryOption
 from cli.output import format_bytes, print_json, print_line
 from opendatafabric.chain.objects import ObjectKind, objects_of
+from opendatafabric.codec.yaml_codec import to_plain
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import (
     AddData,

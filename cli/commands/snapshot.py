@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from opendatafabric.codec.yaml_codec import read_snapshot, read_snapshots, to_plain, write_snapshot
 
 from cli.bulk import run_each, write_beside
 from cli.commands.block import TEXT_SUFFIXES, read_text
 from cli.options import AsJson, OutFolder
 from cli.output import print_json, print_line
+from opendatafabric.codec.yaml_codec import read_snapshot, read_snapshots, to_plain, write_snapshot
 
 IS_GROUP = True
 app = typer.Typer(

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import pyarrow
 import pyarrow.parquet
 import typer
-from opendatafabric.data.changelog import OperationType
-from opendatafabric.data.vocabulary import DatasetVocabulary
 
 from cli.datasets import opened
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_note, print_table
 from opendatafabric.chain.objects import ObjectFile, objects_of
+from opendatafabric.data.changelog import OperationType
+from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import HashMismatch, MalformedData
 from opendatafabric.layout import data_key
 from opendatafabric.limits import TAIL_SLICE_BYTES_MAX
