@@ -53,8 +53,7 @@ def decode(files: Files, out: OutFolder = None, as_json: AsJson = False) -> None
         elif as_json:
             print_json({"file": str(file), "hash": str(hashed.hash), "block": to_plain(hashed.block)}, indent=None)
         else:
-            text = write_block_manifest(hashed.block)
-            print_text(text if printed == 0 or text.startswith("---") else "---\n" + text)
+            print_text(("---\n" if printed else "") + write_block_manifest(hashed.block))
         printed += 1
 
     run_each(files, decode_one, as_json=as_json)

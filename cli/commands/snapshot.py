@@ -45,7 +45,7 @@ def check(
         text = read_text(file)
         snapshots = [read_snapshot(text)] if single else list(read_snapshots(text))
         if out is not None:
-            canonical = "".join(write_snapshot(snapshot) for snapshot in snapshots)
+            canonical = "---\n".join(write_snapshot(snapshot) for snapshot in snapshots)
             write_beside(out, file, known_suffixes=TEXT_SUFFIXES, suffix=".yaml", data=canonical.encode())
         if as_json:
             plain = [to_plain(snapshot) for snapshot in snapshots]
