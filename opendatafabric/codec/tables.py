@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 from opendatafabric.instant import Instant
-from opendatafabric.metadata import data_schema, events, sources
+from opendatafabric.metadata import annotations, data_schema, events, sources, transform
 from opendatafabric.metadata.events import UnknownEvent
 from opendatafabric.metadata.slices import ExtraAttributes
 from opendatafabric.metadata.wire_types import I32, Scalar, UnionOf, Wrapped
@@ -102,6 +102,11 @@ _UNIONS: Final = {
     "EventTimeSource": sources.EventTimeSource,
     "DataType": data_schema.DataType,
 }
+_UNIONS_OF_ONE: Final[dict[str, type]] = {
+    "SourceCaching": sources.SourceCachingForever,
+    "Transform": transform.TransformSql,
+    "Attachments": annotations.AttachmentsEmbedded,
+}
 _ENUM_SCALARS: Final[dict[type[Enum], Scalar]] = {data_schema.TimeUnit: Scalar("h", -(2**15), 2**15 - 1)}
 _ENUM_SCALAR: Final[Scalar] = I32.__metadata__[0]  # type: ignore[attr-defined]
 _SIMPLE: Final[dict[Any, Kind]] = {
@@ -114,6 +119,13 @@ _SIMPLE: Final[dict[Any, Kind]] = {
     Instant: Kind.INSTANT,
     ExtraAttributes: Kind.ATTRIBUTES,
 }
+
+
+@cache
+def unions() -> tuple[UnionSpec, ...]:
+    """Every union of the format."""
+    several = [UnionSpec(name, get_args(union)) for name, union in _UNIONS.items()]
+    return (*several, *(UnionSpec(name, (member,)) for name, member in _UNIONS_OF_ONE.items()))
 
 
 @cache

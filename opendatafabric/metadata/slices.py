@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opendatafabric.metadata.attributes import ExtraAttributes
 from opendatafabric.metadata.wire_types import U64
 from opendatafabric.multihash import Multihash
+
+__all__ = ["Checkpoint", "DataSlice", "ExtraAttributes", "OffsetInterval", "SourceState"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,3 @@ class SourceState:
     source_name: str
     kind: str
     value: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExtraAttributes:
-    """A JSON object as compact text, keys sorted by UTF-8 bytes; number lexemes of stored blocks are kept."""
-
-    attributes: str

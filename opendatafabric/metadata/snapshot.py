@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.metadata.events import DatasetKind, MetadataEvent
+from opendatafabric.metadata.wire_types import Wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,4 +16,4 @@ class DatasetSnapshot:
 
     name: DatasetAlias
     kind: DatasetKind
-    metadata: tuple[MetadataEvent, ...]
+    metadata: Annotated[tuple[MetadataEvent, ...], Wrapped()]
