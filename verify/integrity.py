@@ -60,6 +60,7 @@ class _Verification:
                 await self._check_chain(head)
                 for _ in range(self._parallel):
                     await self._queue.put(None)
+        self._report.findings.sort(key=_place)
         return self._report
 
     async def _read_head(self) -> Multihash | None:
@@ -123,6 +124,12 @@ class _Verification:
                 self._report.findings.append(finding)
             else:
                 self._report.omitted += 1
+
+
+def _place(finding: Finding) -> tuple[int, str, str]:
+    """Reports of the same dataset read the same, in whatever order its objects came."""
+    number = -1 if finding.sequence_number is None else finding.sequence_number
+    return number, finding.object_key or "", finding.code
 
 
 def _of_head(code: str, message: str, error: OdfError, severity: Severity = Severity.DAMAGE) -> Finding:

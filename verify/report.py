@@ -88,7 +88,9 @@ class Finding:
 
     def as_lines(self) -> Iterator[str]:
         """For people: a line that says it, and indented ones with the particulars."""
-        place = "" if self.sequence_number is None else f"block {self.sequence_number}: "
+        # What the rules of the chain say names the block already.
+        named = self.sequence_number is None or self.check is Check.CHAIN
+        place = "" if named else f"block {self.sequence_number}: "
         yield f"{self.severity.value} [{self.code}] {place}{self.message}"
         for name, value in (
             ("object", self.object_key),

@@ -130,9 +130,10 @@ def warnings_of(state: ChainState, block: HashedBlock) -> list[ChainError]:
 
 def _chain_error(rule: Rule, block: HashedBlock, broken: Broken) -> ChainError:
     number = block.sequence_number
+    verb = "is odd by" if rule.effect is Effect.WARNS else "breaks"
     name = "" if rule.error is ErrorName.NONE else f" ({rule.error.value})"
     return ChainError(
-        f"block {number} ({block.hash}) breaks rule {rule.id}{name}: {broken.message}",
+        f"block {number} ({block.hash}) {verb} rule {rule.id}{name}: {broken.message}",
         rule=rule.id,
         sequence_number=number,
         expected=broken.expected,

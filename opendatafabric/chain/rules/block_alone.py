@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from opendatafabric.chain.rules.rule import AnyCandidate, Broken, Candidate
 from opendatafabric.did import DatasetId
 from opendatafabric.metadata.events import (
@@ -100,10 +102,9 @@ def transform_is_normal(at: Candidate[SetTransform]) -> Broken | None:
             return Broken("an input is not given by its id", expected="did:odf:…", found=each.dataset_ref)
         if each.alias is None:
             return Broken(f"input {each.dataset_ref} has no alias")
-    ids = [each.dataset_ref for each in inputs]
-    for each in inputs:
-        if ids.count(each.dataset_ref) > 1:
-            return Broken("an input is given twice", found=each.dataset_ref)
+    twice = [dataset_ref for dataset_ref, count in Counter(each.dataset_ref for each in inputs).items() if count > 1]
+    if twice:
+        return Broken("an input is given twice", found=twice[0])
     return flaw_of_transform(at.event.transform, where="transform")
 
 

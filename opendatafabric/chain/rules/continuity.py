@@ -65,7 +65,7 @@ def push_source_is_new_or_changed(at: Candidate[AddPushSource]) -> Broken | None
     """A push source of a name that exists differs from that one."""
     if at.state.push_sources.get(at.event.source_name) != at.event:
         return None
-    return Broken(f"push source {at.event.source_name!r} is already declared exactly so")
+    return Broken(f"push source {at.event.source_name[:100]!r} is already declared exactly so")
 
 
 def polling_source_may_be_set(at: Candidate[SetPollingSource]) -> Broken | None:

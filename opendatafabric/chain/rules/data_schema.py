@@ -22,6 +22,7 @@ At = Candidate[SetDataSchema]
 
 HARMLESS = frozenset({ChangeKind.ATTRIBUTES, ChangeKind.ORDER, ChangeKind.OPTIONAL_FIELD_ADDED})
 OPTIONALITY = frozenset({ChangeKind.BECAME_OPTIONAL, ChangeKind.BECAME_REQUIRED})
+_CHANGES_SHOWN = 20
 _SYSTEM_TIME = DataTypeTimestamp(TimeUnit.MILLISECOND, "UTC")
 
 
@@ -82,9 +83,9 @@ def _refused(changes: Iterator[SchemaChange]) -> Broken | None:
     if not texts:
         return None
     return Broken(
-        f"the schema is not compatible with the one in force ({'; '.join(texts[:5])})",
+        f"the schema is not compatible with the one in force ({'; '.join(texts[:3])})",
         expected="new optional fields, other attributes, another order",
-        found="; ".join(texts),
+        found="; ".join(texts[:_CHANGES_SHOWN]),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from opendatafabric.chain.rules.add_data import checkpoint_hash, flaw_of_checkpoint, flaw_of_missing_schema
 from opendatafabric.chain.rules.rule import Broken, Candidate
@@ -23,11 +24,13 @@ def inputs_are_those_of_transform(at: At) -> Broken | None:
         return None
     if state.transform is None and state.execute_transform is None:
         return Broken("ExecuteTransform must be preceded by SetTransform", expected="a SetTransform before")
-    expected = [str(each) for each in _declared_inputs(state.transform, state.execute_transform)]
-    found = [str(each.dataset_id) for each in at.event.query_inputs]
-    if found == expected:
-        return None
-    return Broken("the inputs are not those of the transform", expected=", ".join(expected), found=", ".join(found))
+    declared = _declared_inputs(state.transform, state.execute_transform)
+    given = [each.dataset_id for each in at.event.query_inputs]
+    for number, (expected, found) in enumerate(zip_longest(declared, given)):
+        if expected != found:
+            message = f"input {number} is not that of the transform"
+            return Broken(message, expected=expected or "no more inputs", found=found or "no more inputs")
+    return None
 
 
 def input_blocks_advance(at: At) -> Broken | None:
