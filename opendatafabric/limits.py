@@ -31,6 +31,15 @@ MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 MANIFEST_DEPTH_MAX: Final = 200
 """Deepest nesting of a YAML or JSON manifest; a schema of 59 nested lists needs about 130."""
 
+MANIFEST_NODES_MAX: Final = 300_000
+"""Most values in a manifest, counting what anchors repeat: a schema of 50,000 columns, read in a few seconds."""
+
+ATTRIBUTES_DEPTH_MAX: Final = 120
+"""Deepest nesting inside ExtraAttributes; the reference's JSON reader stops at 128, some of it spent around them."""
+
+ATTRIBUTE_NUMBER_CHARS_MAX: Final = 4_000
+"""Longest number in ExtraAttributes; Python itself converts no integers over 4,300 digits."""
+
 PACK_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest tar.gz of blocks taken from a peer; its JSON form is 3.6 times as long."""
 
@@ -93,3 +102,15 @@ TAIL_SLICE_BYTES_MAX: Final = 1024 * 1024 * 1024
 
 FINDINGS_MAX: Final = 10_000
 """Findings that one report keeps; more are counted. A person reads fewer, and a hostile chain could make millions."""
+
+PARQUET_FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Largest footer of a Parquet file: some 100,000 column chunks with their statistics."""
+
+PARQUET_FIELDS_MAX: Final = 10_000
+"""Most fields of a Parquet schema, groups counted: wider tables are attacks or mistakes."""
+
+PARQUET_DEPTH_MAX: Final = 256
+"""Deepest nesting of a Parquet schema: a list takes two levels, and libraries walk schemas by recursion."""
+
+PARQUET_BATCH_BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
+"""Most memory that one batch of records read from a Parquet file may take."""
