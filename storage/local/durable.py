@@ -117,7 +117,8 @@ def read_file(folder: int, name: str, *, size_max: int) -> bytes:
         OSError: as the system says; ``ENOENT`` also for what is no plain file.
         LimitExceeded: more than ``size_max`` bytes.
     """
-    with opened(name, READ_FLAGS, folder) as descriptor:
+    descriptor = os.open(name, READ_FLAGS, dir_fd=folder)
+    try:
         size = plain_size(descriptor, name)
         if size > size_max:
             raise LimitExceeded(f"{name} is larger than may be read at once", expected=size_max, found=size)
@@ -125,6 +126,8 @@ def read_file(folder: int, name: str, *, size_max: int) -> bytes:
         while len(data) < size and (more := os.read(descriptor, size - len(data))):
             data += more
         return data
+    finally:
+        os.close(descriptor)
 
 
 def holds(folder: int, name: str, data: bytes) -> bool:

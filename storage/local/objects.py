@@ -122,10 +122,12 @@ class LocalObjectStore:
             following: str | None = key
             while following is not None and len(found) < count_max:
                 folder_name, name = split_key(following)
-                with reading(following):
+                try:
                     if folder_name not in folders:
                         folders[folder_name] = stack.enter_context(durable.opened_folder(self.root, folder_name))
                     data = durable.read_file(folders[folder_name], name, size_max=BLOCK_BYTES_MAX)
+                except OSError as error:  # not ``with reading``: entering it would cost as much as opening the file
+                    raise _reading_error(error, following) from error
                 found.append((following, data))
                 following = next_key(data)
         return found
@@ -205,9 +207,13 @@ def reading(key: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if durable.is_absent(error):
-            raise object_not_found(key) from None
-        raise durable.storage_error(error, f"read {key}") from error
+        raise _reading_error(error, key) from error
+
+
+def _reading_error(error: OSError, key: str) -> OdfError:
+    if durable.is_absent(error):
+        return ObjectNotFound(f"{key} is not in the store")
+    return durable.storage_error(error, f"read {key}")
 
 
 @contextmanager
@@ -219,10 +225,6 @@ def writing(key: str) -> Iterator[None]:
         raise Conflict(f"{key} exists already") from None
     except OSError as error:
         raise durable.storage_error(error, f"write {key}") from error
-
-
-def object_not_found(key: str) -> OdfError:
-    return ObjectNotFound(f"{key} is not in the store")
 
 
 def _not_quarantined(quarantined: Quarantined) -> OdfError:
