@@ -11,7 +11,9 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "chain-rules.md"
 
 
 def test_the_page_has_every_rule_in_the_order_they_are_asked() -> None:
-    rows = re.findall(r"^\| ([A-Z]\d+) \| (.*?) \| (.*?) \| (\w+) \| (.*?) \| (.*?) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([A-Z]\d+) \| (.*?) \| (.*?) \| (\w+) \| (.*?) \| (.*?) \|$", PAGE.read_text(), re.MULTILINE
+    )
     expected = [
         (
             rule.id,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pyarrow as pa
 import pytest
 
@@ -41,7 +43,18 @@ def maybe(data_type: DataType) -> DataTypeOption:
 
 
 def legacy(*fields: pa.Field) -> SetDataSchema:
-    return SetDataSchema(raw_arrow_schema=pa.schema(fields).serialize().to_pybytes())
+    return SetDataSchema(raw_arrow_schema=bare_schema(pa.schema(fields)))
+
+
+def bare_schema(schema: pa.Schema) -> bytes:
+    """The FlatBuffer of Arrow's Schema table: the message around it, with its root moved to the table inside."""
+    message = bytearray(schema.serialize().to_pybytes()[8:])
+    (table,) = struct.unpack_from("<I", message)
+    (to_vtable,) = struct.unpack_from("<i", message, table)
+    (header_field,) = struct.unpack_from("<H", message, table - to_vtable + 8)
+    (to_header,) = struct.unpack_from("<I", message, table + header_field)
+    struct.pack_into("<I", message, 0, table + header_field + to_header)
+    return bytes(message)
 
 
 def verdict(earlier: Event, new: SetDataSchema) -> str:
