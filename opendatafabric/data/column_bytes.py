@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from opendatafabric.data.arrow_storage import storage_array
 from opendatafabric.data.type_codes import is_list
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -91,10 +92,10 @@ def _variable_cells(array: pa.Array, valid: Mask | None) -> Any:
     return _sized_cells(offsets, values.buffers()[2], valid)
 
 
-def _list_cells(array: pa.Array, valid: Mask | None) -> Any:
+def _list_cells(array: Any, valid: Mask | None) -> Any:
     """Every list behind its count; its items are the neighbouring cells of the child array, joined."""
     offsets = _list_offsets(array)
-    items = array.values[int(offsets[0]) : int(offsets[-1])]
+    items = storage_array(array.values[int(offsets[0]) : int(offsets[-1])])
     inner = _cells(items, own_mask(items)) if len(items) else _binary(np.zeros(1, np.int64), pa.py_buffer(b""), None)
     places = _offsets(inner).astype(np.int64)[offsets - offsets[0]]
     return _sized_cells(places, inner.buffers()[2], valid, sizes=np.diff(offsets))

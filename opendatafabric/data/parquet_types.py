@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from opendatafabric.data.arrow_storage import storage_type
 from opendatafabric.data.type_codes import LeafColumn, is_list, unhashable
 from opendatafabric.errors import MalformedData
 
@@ -79,6 +80,7 @@ class _Walker:
             self.field(field, None if hints is None else hints[index].type, prefix + field.name)
 
     def field(self, field: pa.Field, hint: pa.DataType | None, path: str) -> None:
+        hint = storage_type(hint)
         if pa.types.is_struct(field.type):
             if hint is not None and not pa.types.is_struct(hint):
                 raise _does_not_fit(path, "a struct")
@@ -100,6 +102,7 @@ class _Walker:
         return self.list_type(inferred, hint, path)
 
     def list_type(self, inferred: Any, hint: Any, path: str) -> pa.DataType:
+        hint = storage_type(hint)
         if hint is not None and not is_list(hint):
             raise _does_not_fit(path, "a list")
         item = self.type(inferred.value_type, None if hint is None else hint.value_type, path + "[]")
@@ -135,6 +138,7 @@ def _stored_decimal(column: Any) -> pa.DataType:
 
 def refine(stored: Any, hint: Any) -> pa.DataType:
     """The type that the embedded schema asks for, if it is one that ``stored`` may be read as; otherwise ``stored``."""
+    hint = storage_type(hint)
     if pa.types.is_dictionary(hint):
         refined = refine(stored, hint.value_type)
         return hint if refined == hint.value_type else refined

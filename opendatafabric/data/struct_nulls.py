@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from opendatafabric.data.arrow_storage import storage_array
 from opendatafabric.data.column_bytes import Mask, own_mask
 
 
@@ -31,12 +32,13 @@ def leaves(batch: pa.RecordBatch) -> list[Leaf]:
 
 
 def _leaves(array: pa.Array, parent: Mask | None) -> Iterator[Leaf]:
+    array = storage_array(array)
     valid = join_masks(parent, own_mask(array))
     if not pa.types.is_struct(array.type):
         yield Leaf(array, valid)
         return
     for index in range(array.type.num_fields):
-        yield from _leaves(struct_child(array, index), valid)
+        yield from _leaves(array.field(index), valid)
 
 
 def join_masks(parent: Mask | None, own: Mask | None) -> Mask | None:
@@ -50,11 +52,6 @@ def join_masks(parent: Mask | None, own: Mask | None) -> Mask | None:
     if parent.all():
         return None
     return parent if own is None else parent | own
-
-
-def struct_child(array: pa.StructArray, index: int) -> pa.Array:
-    """A field of a struct cut to its rows, with its own nulls only."""
-    return array.field(index)
 
 
 def depends_on_buffers(schema: pa.Schema) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from opendatafabric.data.arrow_storage import storage_type
 from opendatafabric.errors import MalformedData
 
 _UNITS: Final = {"s": 0, "ms": 1, "us": 2, "ns": 3}
@@ -30,9 +31,8 @@ class LeafColumn:
 
 def leaf_columns(schema: pa.Schema) -> tuple[LeafColumn, ...]:
     """The columns that are hashed: structs give way to their fields, depth first."""
-    return tuple(
-        LeafColumn(path, field.type) for path, field, _ in walk_fields(schema) if not pa.types.is_struct(field.type)
-    )
+    fields = ((path, storage_type(field.type)) for path, field, _ in walk_fields(schema))
+    return tuple(LeafColumn(path, data_type) for path, data_type in fields if not pa.types.is_struct(data_type))
 
 
 def schema_header(schema: pa.Schema) -> bytes:
@@ -53,8 +53,9 @@ def _walk(fields: list[pa.Field], prefix: str, level: int) -> Iterator[tuple[str
     for field in fields:
         path = prefix + field.name
         yield path, field, level
-        if pa.types.is_struct(field.type):
-            yield from _walk(list(field.type), path + ".", level + 1)
+        data_type = storage_type(field.type)
+        if pa.types.is_struct(data_type):
+            yield from _walk(list(data_type), path + ".", level + 1)
 
 
 def type_code(column: LeafColumn) -> bytes:
@@ -79,14 +80,15 @@ def unhashable(column: LeafColumn) -> MalformedData:
 
 def values_are_hashable(data_type: pa.DataType) -> bool:
     """Whether values may follow the code: a column of type null has a code and can have none."""
+    data_type = storage_type(data_type)
     if is_list(data_type):
-        item: Any = data_type
-        return values_are_hashable(item.value_type)
+        return values_are_hashable(data_type.value_type)
     return not pa.types.is_null(data_type)
 
 
 def _code(data_type: pa.DataType) -> bytes | None:
     """The code of a type, or nothing if it has none."""
+    data_type = storage_type(data_type)
     for matches, encode in _CODES:
         if matches(data_type):
             return encode(data_type)
