@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from opendatafabric.codec.block_codec import read_block_header
@@ -131,10 +132,14 @@ class _Walker:
         if self._sound is None:
             self._sound = {}
             if self._reader.capabilities.listable:
-                hashes = [parse_key(info.key)[1] async for info in self._reader.list(f"{BLOCKS}/")]
-                async for batch in read_stored(self._reader, hashes):
-                    self._sound.update(await asyncio.to_thread(_numbered, batch))
+                with suppress(OdfError):  # a folder that cannot be listed helps as little as one that is empty
+                    await self._index(self._sound)
         return self._sound
+
+    async def _index(self, sound: dict[Multihash, int]) -> None:
+        hashes = [parse_key(info.key)[1] async for info in self._reader.list(f"{BLOCKS}/")]
+        async for batch in read_stored(self._reader, hashes):
+            sound.update(await asyncio.to_thread(_numbered, batch))
 
 
 def _numbered(batch: Sequence[StoredBlock]) -> list[tuple[Multihash, int]]:

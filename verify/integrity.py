@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from opendatafabric.block_ref import HEAD
-from opendatafabric.errors import MalformedIdentifier, OdfError
+from opendatafabric.errors import MalformedIdentifier, OdfError, UnsupportedOperation
 from opendatafabric.layout import ref_key
 from opendatafabric.limits import FINDINGS_MAX
 from opendatafabric.multihash import Multihash
@@ -84,8 +84,8 @@ class _Verification:
             refs = await self._dataset.refs.list()
             dangling = [name for name, target in refs.items() if not await self._dataset.has_block(target)]
         except OdfError as error:
-            if head is not None and isinstance(error, MalformedIdentifier):
-                self._add([replace(_of_head("ref-damaged", error.message, error), object_key=None)])
+            if head is not None and not isinstance(error, UnsupportedOperation):
+                self._add([_of_other_refs(error)])
             return  # a damaged head was told before; stores that cannot list have no other refs
         for name in dangling:
             message = "the ref points to a block that is not stored"
@@ -124,6 +124,12 @@ class _Verification:
                 self._report.findings.append(finding)
             else:
                 self._report.omitted += 1
+
+
+def _of_other_refs(error: OdfError) -> Finding:
+    damaged = isinstance(error, MalformedIdentifier)
+    code, severity = ("ref-damaged", Severity.DAMAGE) if damaged else ("ref-unreadable", Severity.UNCHECKED)
+    return replace(_of_head(code, error.message, error, severity), object_key=None)
 
 
 def _place(finding: Finding) -> tuple[int, str, str]:

@@ -7,7 +7,9 @@ Common Data Schema, Data Hashing and Watermark.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, Final
@@ -19,6 +21,7 @@ import pyarrow.parquet as pq
 from opendatafabric.chain.schema_changes import ChangeKind, schema_changes
 from opendatafabric.data.arrow_schema import arrow_schema_to_odf, read_legacy_schema
 from opendatafabric.data.logical_hash import logical_hash_parquet
+from opendatafabric.data.parquet_records import ParquetRecords
 from opendatafabric.errors import LimitExceeded, OdfError
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.data_schema import DataSchema
@@ -26,9 +29,17 @@ from opendatafabric.metadata.events import AddData, DataEvent, SetDataSchema, Se
 from opendatafabric.metadata.slices import DataSlice
 from verify.report import Check, Finding, Severity
 
-_BATCH_ROWS: Final = 64 * 1024
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_UNREADABLE: Final = (OdfError, pa.ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError)
+_UNREADABLE: Final = (
+    OdfError,
+    pa.ArrowException,
+    OSError,
+    ValueError,
+    KeyError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+)
 """What a Parquet file that is none may end in, here or in Arrow."""
 
 _SAME_DATA: Final = frozenset({ChangeKind.ATTRIBUTES, ChangeKind.BECAME_OPTIONAL, ChangeKind.BECAME_REQUIRED})
@@ -46,65 +57,79 @@ class SliceClaims:
     watermark_before: Instant | None
 
 
-def check_records(file: BinaryIO, claims: SliceClaims) -> Iterator[Finding]:
-    """Findings about the records in ``file``. Any bytes may be in there: what cannot be read is a finding too."""
+def check_records(file: BinaryIO, claims: SliceClaims) -> tuple[int, list[Finding]]:
+    """How many records ``file`` (a real one, with a descriptor) holds, and what is wrong with them.
+
+    Any bytes may be in there: what cannot be read is a finding too.
+    """
+    findings: list[Finding] = []
+    count = 0
     try:
-        parquet = pq.ParquetFile(file)
-        yield from _check_count(parquet, claims)
-        yield from _check_schema(parquet, claims)
-        yield from _check_columns(parquet, claims)
-        file.seek(0)
-        yield from _check_logical_hash(file, claims)
+        with closing(ParquetRecords(_again(file))) as records:
+            count = records.num_rows
+            findings.extend(_check_count(count, claims))
+            findings.extend(_check_schema(file, records.schema, claims))
+            findings.extend(_check_columns(records, claims))
+        findings.extend(_check_logical_hash(file, claims))
     except _UNREADABLE as error:
-        unknown = isinstance(error, LimitExceeded | MemoryError)
-        yield Finding(
-            Check.RECORDS,
-            "records-unreadable",
-            f"the records cannot be read: {_first_line(error)}",
-            Severity.UNCHECKED if unknown else Severity.DAMAGE,
-        )
+        findings.append(_unreadable(error))
+    return count, findings
 
 
-def record_count(file: BinaryIO) -> int:
-    """Rows that the file claims to have; 0 for what is no Parquet file."""
-    try:
-        return int(pq.ParquetFile(file).metadata.num_rows)
-    except _UNREADABLE:
-        return 0
+def _again(file: BinaryIO) -> BinaryIO:
+    """The same file from its beginning, to be closed by whoever reads it."""
+    file.seek(0)
+    return os.fdopen(os.dup(file.fileno()), "rb")
 
 
-def _check_count(parquet: pq.ParquetFile, claims: SliceClaims) -> Iterator[Finding]:
-    expected, found = len(claims.data_slice.offset_interval), parquet.metadata.num_rows
+def _unreadable(error: BaseException) -> Finding:
+    unknown = isinstance(error, LimitExceeded | MemoryError)
+    return Finding(
+        Check.RECORDS,
+        "records-unreadable",
+        f"the records cannot be read: {_first_line(error)}",
+        Severity.UNCHECKED if unknown else Severity.DAMAGE,
+    )
+
+
+def _check_count(found: int, claims: SliceClaims) -> Iterator[Finding]:
+    expected = len(claims.data_slice.offset_interval)
     if found != expected:
         yield _differs("record-count-differs", "the slice has another number of records", expected, found)
 
 
-def _check_schema(parquet: pq.ParquetFile, claims: SliceClaims) -> Iterator[Finding]:
+def _check_schema(file: BinaryIO, stored: pa.Schema, claims: SliceClaims) -> Iterator[Finding]:
+    """Whether the columns are those in force, by the Parquet types or by the Arrow schema that a writer embedded."""
     if not isinstance(claims.schema, SetDataSchema):
         return
-    changes = schema_changes(_declared(claims.schema), arrow_schema_to_odf(parquet.schema_arrow))
-    differences = [str(change) for change in changes if change.kind not in _SAME_DATA]
+    declared = _declared(claims.schema)
+    if not _differences(declared, stored):
+        return
+    with closing(_again(file)) as again:
+        differences = _differences(declared, pq.read_schema(again))
     if differences:
-        yield _differs(
-            "schema-differs", "the columns are not those of the schema in force", None, "; ".join(differences[:20])
-        )
+        message = "the columns are not those of the schema in force"
+        yield _differs("schema-differs", message, None, "; ".join(differences[:20]))
 
 
-def _check_columns(parquet: pq.ParquetFile, claims: SliceClaims) -> Iterator[Finding]:
-    """Offsets without a gap, and the watermark by the highest event time, in one pass over two columns."""
+def _differences(declared: DataSchema, found: pa.Schema) -> list[str]:
+    changes = schema_changes(declared, arrow_schema_to_odf(found))
+    return [str(change) for change in changes if change.kind not in _SAME_DATA]
+
+
+def _check_columns(records: ParquetRecords, claims: SliceClaims) -> Iterator[Finding]:
+    """Offsets without a gap, and the watermark by the highest event time, in one pass."""
     offset_name = claims.vocab.offset_column or "offset"
     time_name = claims.vocab.event_time_column or "event_time"
-    names = parquet.schema_arrow.names
-    if offset_name not in names:
+    if offset_name not in records.schema.names:
         yield _differs("offsets-differ", f"the slice has no column {offset_name!r}", offset_name, None)
         return
     expected, wrong, latest = claims.data_slice.offset_interval.start, None, None
-    columns = [name for name in (offset_name, time_name) if name in names]
-    for batch in parquet.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False):
+    for batch in records.batches():
         if wrong is None:
             wrong = _first_wrong_offset(batch.column(offset_name), expected)
         expected += batch.num_rows
-        latest = max(filter(None, (latest, _latest(batch, time_name))), default=None)
+        latest = max((each for each in (latest, _latest(batch, time_name)) if each is not None), default=None)
     if wrong is not None:
         yield _differs("offsets-differ", "the offsets do not count through the interval of the block", *wrong)
     yield from _check_watermark(latest, claims)
@@ -148,7 +173,7 @@ def _check_watermark(latest: int | None, claims: SliceClaims) -> Iterator[Findin
 
 
 def _check_logical_hash(file: BinaryIO, claims: SliceClaims) -> Iterator[Finding]:
-    found = logical_hash_parquet(file)
+    found = logical_hash_parquet(_again(file))
     if found != claims.data_slice.logical_hash:
         yield _differs(
             "records-differ", "the records are not those of the block", claims.data_slice.logical_hash, found

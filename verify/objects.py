@@ -14,7 +14,7 @@ from opendatafabric.errors import LimitExceeded, NotFound, OdfError
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.multihash import Hasher, Multihash
 from storage.protocols import ObjectReader
-from verify.logical import SliceClaims, check_records, record_count
+from verify.logical import SliceClaims, check_records
 from verify.report import Check, Finding, Severity
 
 
@@ -59,7 +59,7 @@ async def check_object(reader: ObjectReader, task: ObjectTask) -> ObjectOutcome:
 
 def _check_file(file: BinaryIO, found_hash: Multihash, size: int, task: ObjectTask) -> ObjectOutcome:
     outcome = ObjectOutcome(bytes_read=size)
-    records = [] if task.claims is None else list(check_records(file, task.claims))
+    outcome.records, records = (0, []) if task.claims is None else check_records(file, task.claims)
     if task.size is not None and size != task.size:
         message = "the object has another size than its block says"
         outcome.findings.append(_finding("object-size-differs", message, task.size, size))
@@ -67,9 +67,6 @@ def _check_file(file: BinaryIO, found_hash: Multihash, size: int, task: ObjectTa
         outcome.findings.extend(records)
     else:
         outcome.findings.extend(_damaged(found_hash, task, records))
-    if task.claims is not None:
-        file.seek(0)
-        outcome.records = record_count(file)
     return outcome
 
 

@@ -327,6 +327,14 @@ async def test_what_cannot_be_read_is_unchecked_and_not_damage(top: str) -> None
     assert (key, Severity.UNCHECKED) in {(finding.object_key, finding.severity) for finding in report.findings}
 
 
+async def test_a_damaged_ref_beside_the_head_is_named(tmp_path: Path) -> None:
+    copy = copied(GOLDEN[0], tmp_path)
+    (copy / "refs/staging").write_text("nothing")
+    report = await verify_integrity(in_folder(copy))
+    assert codes(report) == ["ref-damaged"]
+    assert "refs/staging" in report.findings[0].message
+
+
 async def test_progress_ends_with_everything_done() -> None:
     calls: list[tuple[str, int, int | None]] = []
     await verify_integrity(small_dataset().dataset, progress=lambda *call: calls.append(call))
