@@ -55,7 +55,7 @@ def _print_block(block: HashedBlock, output: Format) -> None:
     if output is Format.JSON:
         print_json({"hash": str(block.hash), **to_plain(block.block)}, indent=None)
     elif output is Format.YAML:
-        print_text(f"---\n# Block: {block.hash}\n{write_block_manifest(block.block)}")
+        print_text(f"---\n# Block: {block.hash}\n{write_block_manifest(block.block)}\n\n")
     else:
         kind = type(block.event).__name__
         print_line(f"{block.sequence_number:>6}  {block.hash}  {block.block.system_time}  {kind}")

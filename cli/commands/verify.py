@@ -71,7 +71,7 @@ async def _verify_all(refs: list[str], repository: str) -> list[tuple[str, Repor
 async def _verify_one(place: Located) -> Report:
     with progress_bars(in_bytes=False) as advance:
         async with connected(place) as dataset:
-            return await verify_integrity(dataset, progress=lambda done, total, _: advance(place.name, done, total))
+            return await verify_integrity(dataset, progress=advance)
 
 
 def _write_junit(file: Path, reports: list[Report]) -> None:
