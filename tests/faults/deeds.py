@@ -15,10 +15,12 @@ from pathlib import Path
 from opendatafabric.errors import RefConflict
 from opendatafabric.layout import FOLDERS, block_key, data_key
 from opendatafabric.multihash import physical_hash
+from storage.dataset import Dataset
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.quarantine import receive_object
 from storage.values import WriteMode
+from tests.storage.chains import ChainBuilder, chain
 
 OLD, NEW = physical_hash(b"old"), physical_hash(b"new")
 MANY = {block_key(physical_hash(b"%d" % i)): b"%d" % i for i in range(6)}
@@ -34,6 +36,8 @@ class Deed:
     """What is different afterwards: key → bytes, or ``None`` for gone."""
     whole: bool = True
     """Whether all changes come at once; otherwise each one by itself."""
+    last: str | None = None
+    """The key that may only change once everything else has."""
 
 
 async def _put(root: Path) -> None:
@@ -97,6 +101,31 @@ async def _remove_ref(root: Path) -> None:
         assert await LocalRefStore(root).read("head") is None
 
 
+async def _append(root: Path) -> None:
+    builder = _chain()
+    dataset = Dataset(LocalObjectStore(root), LocalRefStore(root))
+    await dataset.objects.put_many({data_key(name): data for name, data in builder.slices.items()})  # type: ignore[attr-defined]
+    try:
+        await dataset.append(builder.blocks, expected_head=None, block_ref="pushed")
+    except RefConflict:
+        assert await dataset.head("pushed") == builder.head
+
+
+def _chain() -> ChainBuilder:
+    builder = chain(["a", "b"])
+    builder.data(b"slice")
+    return builder
+
+
+def _appended() -> dict[str, bytes | None]:
+    builder = _chain()
+    return {
+        **{block_key(block.hash): block.raw for block in builder.blocks},
+        **{data_key(name): data for name, data in builder.slices.items()},
+        "refs/pushed": str(builder.head).encode(),
+    }
+
+
 DEEDS = [
     Deed("put", _put, {data_key(NEW): b"new"}),
     Deed("create", _create, {"info/alias": b"created"}, whole=False),
@@ -108,6 +137,7 @@ DEEDS = [
     Deed("move ref", _move_ref, {"refs/head": str(NEW).encode()}),
     Deed("make ref", _make_ref, {"refs/staging": str(NEW).encode()}),
     Deed("remove ref", _remove_ref, {"refs/head": None}),
+    Deed("append", _append, _appended(), whole=False, last="refs/pushed"),
 ]
 
 
@@ -134,7 +164,7 @@ def after(deed: Deed, before: State) -> State:
 
 def is_old_or_new(deed: Deed, before: State, now: State) -> bool:
     new = after(deed, before)
-    if deed.whole:
+    if deed.whole or (deed.last is not None and deed.last in now):
         return now in (before, new)
     return all(now.get(key) in (before.get(key), new.get(key)) or key not in now for key in {*now, *before, *new})
 
