@@ -27,7 +27,7 @@ def to_plain(value: Any) -> dict[str, Any]:
         return {"kind": "UnknownEvent", "typeId": value.type_id, "reason": value.reason}
     tag = _tags().get(type(value))
     plain: dict[str, Any] = {} if tag is None else {"kind": tag}
-    for field in table_of(type(value)).fields:
+    for field in table_of(value.__class__).fields:
         given = getattr(value, field.name)
         if given is not None:
             plain[field.text_name] = _plain(field, given)

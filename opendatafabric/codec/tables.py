@@ -15,7 +15,8 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 from opendatafabric.instant import Instant
-from opendatafabric.metadata import annotations, data_schema, events, sources, transform
+from opendatafabric.metadata import data_schema, engine_messages, events, sources, transform
+from opendatafabric.metadata.annotations import AttachmentsEmbedded
 from opendatafabric.metadata.events import UnknownEvent
 from opendatafabric.metadata.slices import ExtraAttributes
 from opendatafabric.metadata.wire_types import I32, Scalar, UnionOf, Wrapped
@@ -101,11 +102,13 @@ _UNIONS: Final = {
     "MergeStrategy": sources.MergeStrategy,
     "EventTimeSource": sources.EventTimeSource,
     "DataType": data_schema.DataType,
+    "RawQueryResponse": engine_messages.RawQueryResponse,
+    "TransformResponse": engine_messages.TransformResponse,
 }
 _UNIONS_OF_ONE: Final[dict[str, type]] = {
     "SourceCaching": sources.SourceCachingForever,
     "Transform": transform.TransformSql,
-    "Attachments": annotations.AttachmentsEmbedded,
+    "Attachments": AttachmentsEmbedded,
 }
 _ENUM_SCALARS: Final[dict[type[Enum], Scalar]] = {data_schema.TimeUnit: Scalar("h", -(2**15), 2**15 - 1)}
 _ENUM_SCALAR: Final[Scalar] = I32.__metadata__[0]  # type: ignore[attr-defined]
@@ -198,7 +201,7 @@ def _classify(hint: Any, markers: tuple[Any, ...]) -> tuple[Kind, Scalar | None,
 
 
 def _classify_vector(item: Any, markers: tuple[Any, ...]) -> tuple[Kind, Scalar | None, Any]:
-    if any(isinstance(marker, Wrapped) for marker in markers):
+    if get_origin(item) in (Union, types.UnionType) or any(isinstance(marker, Wrapped) for marker in markers):
         return Kind.UNIONS, None, _classify_union(item)[2]
     if item is str:
         return Kind.STRINGS, None, None

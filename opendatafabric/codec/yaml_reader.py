@@ -6,19 +6,31 @@ by anchors are bounded before anything is built of them, and nothing but plain Y
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
 
-from opendatafabric.codec.yaml_scalars import PlainValue, resolve, resolve_bool, resolve_float, resolve_integer
-from opendatafabric.codec.yaml_scalars import resolve_null as is_null
+from opendatafabric.codec.yaml_scalars import (
+    PlainValue,
+    is_null,
+    resolve,
+    resolve_bool,
+    resolve_float,
+    resolve_integer,
+)
 from opendatafabric.errors import LimitExceeded, MalformedManifest
 from opendatafabric.limits import MANIFEST_BYTES_MAX, MANIFEST_DEPTH_MAX, MANIFEST_NODES_MAX
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE_TAG: Final = "tag:yaml.org,2002:"
+_TAGGED: Final[dict[str, Callable[[str], PlainValue]]] = {
+    "bool": resolve_bool,
+    "int": resolve_integer,
+    "float": resolve_float,
+    "null": lambda text: None,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +125,9 @@ def read_documents(text: str) -> Iterator[Node]:
     if len(text) > MANIFEST_BYTES_MAX:
         raise LimitExceeded("manifest is too large", expected=f"at most {MANIFEST_BYTES_MAX} bytes", found=len(text))
     if text.startswith("\ufeff"):
-        raise MalformedManifest("manifest begins with a byte-order mark", hint="save the file as UTF-8 without BOM")
+        raise MalformedManifest(
+            "manifest begins with a byte-order mark (line 1, column 1)", hint="save the file as UTF-8 without BOM"
+        )
     try:
         yield from _documents(yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
@@ -145,17 +159,10 @@ def _meaning(event: Any) -> PlainValue:
         return text if event.style else resolve(text)
     if not event.tag.startswith(_CORE_TAG):
         raise _foreign_tag(event)
-    match event.tag.removeprefix(_CORE_TAG):
-        case "bool":
-            return _tagged(event, resolve_bool(text))
-        case "int":
-            return _tagged(event, resolve_integer(text))
-        case "float":
-            return _tagged(event, resolve_float(text))
-        case "null":
-            return None if _tagged(event, is_null(text) or None) else text
-        case _:
-            return text
+    name = event.tag.removeprefix(_CORE_TAG)
+    if name == "null" and is_null(text):
+        return None
+    return _tagged(event, _TAGGED[name](text)) if name in _TAGGED else text
 
 
 def _tagged(event: Any, value: PlainValue) -> PlainValue:
@@ -165,7 +172,9 @@ def _tagged(event: Any, value: PlainValue) -> PlainValue:
 
 
 def _foreign_tag(event: Any) -> MalformedManifest:
-    return MalformedManifest(f"tag {event.tag[:100]!r} at {_place(event)} has no meaning here", hint="leave the tag out")
+    return MalformedManifest(
+        f"tag {event.tag[:100]!r} at {_place(event)} has no meaning here", hint="leave the tag out"
+    )
 
 
 def _extent(event: Any, parts: tuple[Node, ...]) -> dict[str, int]:

@@ -8,13 +8,23 @@ from typing import Any, get_args
 import pytest
 
 from opendatafabric.codec.tables import Kind, TableSpec, table_of
-from opendatafabric.metadata import annotations, data_schema, events, slices, snapshot, sources, transform
+from opendatafabric.metadata import annotations as annotation_types
+from opendatafabric.metadata import (
+    attributes,
+    data_schema,
+    engine_messages,
+    events,
+    slices,
+    snapshot,
+    sources,
+    transform,
+)
 from opendatafabric.metadata.block import MetadataBlock
 from opendatafabric.metadata.manifest import Manifest
 from tests.vectors.load import FOLDER
 
 MODEL: dict[str, Any] = json.loads((FOLDER / "metadata-model.json").read_text())
-MODULES = (annotations, data_schema, events, slices, snapshot, sources, transform)
+MODULES = (*(annotation_types, attributes, data_schema, engine_messages, events, slices, snapshot, sources, transform),)
 TYPES = {
     name: kind
     for module in MODULES
@@ -52,7 +62,17 @@ def test_numbers_have_the_width_of_the_schema(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["MetadataEvent", "FetchStep", "ReadStep", "MergeStrategy", "DataType", "EventTimeSource"]
+    "name",
+    [
+        "MetadataEvent",
+        "FetchStep",
+        "ReadStep",
+        "MergeStrategy",
+        "DataType",
+        "EventTimeSource",
+        "RawQueryResponse",
+        "TransformResponse",
+    ],
 )
 def test_union_members_have_the_ids_of_the_schema(name: str) -> None:
     union = next(vars(module)[name] for module in MODULES if name in vars(module))

@@ -1,0 +1,122 @@
+"""Messages of the engine protocol: there and back, and refused when they are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from opendatafabric.codec.engine_codec import decode_message, encode_message
+from opendatafabric.codec.flatbuffers_write import write_table
+from opendatafabric.codec.tables import table_of
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import LimitExceeded, OdfError, ProtocolViolation, UnsupportedVersion
+from opendatafabric.instant import Instant
+from opendatafabric.limits import MESSAGE_BYTES_MAX
+from opendatafabric.metadata import engine_messages
+from opendatafabric.metadata.block import MetadataBlock
+from opendatafabric.metadata.engine_messages import (
+    DatasetVocabulary,
+    EngineMessage,
+    RawQueryRequest,
+    RawQueryResponseInternalError,
+    RawQueryResponseInvalidQuery,
+    RawQueryResponseProgress,
+    RawQueryResponseRoot,
+    RawQueryResponseSuccess,
+    TransformRequest,
+    TransformRequestInput,
+    TransformResponseInternalError,
+    TransformResponseInvalidQuery,
+    TransformResponseProgress,
+    TransformResponseRoot,
+    TransformResponseSuccess,
+    Watermark,
+)
+from opendatafabric.metadata.events import DisablePollingSource
+from opendatafabric.metadata.slices import OffsetInterval
+from opendatafabric.metadata.transform import SqlQueryStep, TransformSql
+from tests.vectors.load import FOLDER
+
+ID = DatasetId.from_public_key(bytes(32))
+NOON = Instant.from_rfc3339("2020-01-01T12:00:00Z")
+VOCABULARY = DatasetVocabulary("offset", "op", "system_time", "event_time")
+QUERY = TransformSql("spark", queries=(SqlQueryStep(query="select 1"),))
+INPUT = TransformRequestInput(
+    ID,
+    DatasetAlias.from_text("kamu/input"),
+    "in",
+    VOCABULARY,
+    OffsetInterval(0, 9),
+    ("/in/0.parquet", "/in/1.parquet"),
+    "/in/schema.parquet",
+    (Watermark(NOON, NOON),),
+)
+REQUEST = TransformRequest(
+    ID, DatasetAlias.from_text("output"), NOON, VOCABULARY, QUERY, (INPUT,), 10, None, "/out/checkpoint", "/out/data"
+)
+MESSAGES: list[EngineMessage] = [
+    REQUEST,
+    RawQueryRequest(("/in/0.parquet",), QUERY, "/out/data"),
+    RawQueryResponseRoot(RawQueryResponseProgress()),
+    RawQueryResponseRoot(RawQueryResponseSuccess(0)),
+    RawQueryResponseRoot(RawQueryResponseInvalidQuery("no such column")),
+    RawQueryResponseRoot(RawQueryResponseInternalError("broken", "at line 1")),
+    TransformResponseRoot(TransformResponseProgress()),
+    TransformResponseRoot(TransformResponseSuccess(OffsetInterval(0, 0), NOON)),
+    TransformResponseRoot(TransformResponseSuccess()),
+    TransformResponseRoot(TransformResponseInvalidQuery("no such column")),
+    TransformResponseRoot(TransformResponseInternalError("broken")),
+]
+MODEL: dict[str, Any] = json.loads((FOLDER / "metadata-model.json").read_text())
+TYPES = {
+    name: kind
+    for name, kind in vars(engine_messages).items()
+    if isinstance(kind, type) and kind.__module__ == engine_messages.__name__
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_message_is_read_as_it_was_written(message: EngineMessage) -> None:
+    assert decode_message(encode_message(message), type(message)) == message
+
+
+@pytest.mark.parametrize("name", sorted(TYPES))
+def test_a_message_has_the_fields_and_slots_of_the_schema(name: str) -> None:
+    assert [(row.name, row.slot, row.optional) for row in table_of(TYPES[name]).fields] == [
+        (field["name"], field["slot"], field["optional"]) for field in MODEL["tables"][name]["fields"]
+    ]
+
+
+@pytest.mark.parametrize("length", range(0, 64, 3))
+def test_a_cut_message_breaks_the_protocol(length: int) -> None:
+    with pytest.raises(ProtocolViolation, match="TransformRequest"):
+        decode_message(encode_message(REQUEST)[:length], TransformRequest)
+
+
+def test_a_message_of_another_type_is_no_message() -> None:
+    block = write_table(MetadataBlock(NOON, None, 0, DisablePollingSource()))
+
+    with pytest.raises(OdfError):
+        decode_message(block, TransformRequest)
+
+
+def test_a_response_of_a_later_kind_is_refused_as_newer() -> None:
+    response = bytearray(encode_message(TransformResponseRoot(TransformResponseProgress())))
+    response[_type_byte(response)] = 99
+
+    with pytest.raises(UnsupportedVersion, match="TransformResponse 99"):
+        decode_message(bytes(response), TransformResponseRoot)
+
+
+def test_a_message_over_the_limit_is_not_read() -> None:
+    with pytest.raises(LimitExceeded):
+        decode_message(bytes(MESSAGE_BYTES_MAX + 1), RawQueryRequest)
+
+
+def _type_byte(response: bytearray) -> int:
+    """Where the number of the union member lies: the two messages that differ only in it tell."""
+    other = encode_message(TransformResponseRoot(TransformResponseSuccess()))
+    return next(index for index, (here, there) in enumerate(zip(response, other, strict=False)) if here != there)
