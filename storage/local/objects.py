@@ -117,17 +117,10 @@ class LocalObjectStore:
 
     def _follow(self, key: str, next_key: Callable[[bytes], str | None], count_max: int) -> Followed:
         found: Followed = []
-        with ExitStack() as stack:
-            folders: dict[str, int] = {}
-            following: str | None = key
+        following: str | None = key
+        with _OpenFolders(self.root) as folders:
             while following is not None and len(found) < count_max:
-                folder_name, name = split_key(following)
-                try:
-                    if folder_name not in folders:
-                        folders[folder_name] = stack.enter_context(durable.opened_folder(self.root, folder_name))
-                    data = durable.read_file(folders[folder_name], name, size_max=BLOCK_BYTES_MAX)
-                except OSError as error:  # not ``with reading``: entering it would cost as much as opening the file
-                    raise _reading_error(error, following) from error
+                data = folders.read(following)
                 found.append((following, data))
                 following = next_key(data)
         return found
@@ -199,6 +192,24 @@ class LocalObjectStore:
         except OSError as error:
             if not durable.is_absent(error):
                 raise durable.storage_error(error, f"delete {folder_name}/{name}") from error
+
+
+class _OpenFolders(ExitStack):
+    """Folders of a store, opened when first needed and kept open for many reads."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self._root = root
+        self._folders: dict[str, int] = {}
+
+    def read(self, key: str) -> bytes:
+        folder_name, name = split_key(key)
+        try:
+            if folder_name not in self._folders:
+                self._folders[folder_name] = self.enter_context(durable.opened_folder(self._root, folder_name))
+            return durable.read_file(self._folders[folder_name], name, size_max=BLOCK_BYTES_MAX)
+        except OSError as error:  # not ``with reading``: entering that would cost as much as opening the file
+            raise _reading_error(error, key) from error
 
 
 @contextmanager
