@@ -3,8 +3,8 @@
 Its decoder reads the non-null values of a stretch (the part of a batch that lies in one row group) into a buffer and
 then spreads them out from the end. Where a slot is null, the buffer keeps what the decoder left: the value with the
 number of that slot's position, counting non-null values of the stretch from 0, or zero beyond the last. Text and bytes
-are spread by offsets and are empty; so are lists, and lists of fixed length are made of nulls. See ``struct_nulls.py``
-for when this matters at all.
+are spread by offsets and are empty; so are lists, and lists of fixed length are made of nulls (``parquet_values.py``).
+See ``struct_nulls.py`` for when this matters at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from opendatafabric.data.column_bytes import Mask, own_mask
+from opendatafabric.data.column_bytes import Mask
 from opendatafabric.data.parquet_types import ParquetLeaf
 from opendatafabric.data.struct_nulls import Leaf
 from opendatafabric.data.type_codes import is_list
@@ -31,20 +31,18 @@ Stretches = Sequence[tuple[int, int]]
 
 def with_decoded_nulls(leaf: Leaf, column: ParquetLeaf, stretches: Stretches) -> Leaf:
     """The leaf with values under those of its nulls that are hashed as values."""
-    own = own_mask(leaf.array)
-    if own is None or (leaf.valid is not None and not (leaf.valid & ~own).any()):
+    present = leaf.present
+    if present is None or (leaf.valid is not None and not (leaf.valid & ~present).any()):
         return leaf
-    return Leaf(_filled(leaf.array, own, column, stretches), leaf.valid)
+    return Leaf(_filled(leaf.array, present, column, stretches), leaf.valid, None)
 
 
-def _filled(array: pa.Array, own: Mask, column: ParquetLeaf, stretches: Stretches) -> pa.Array:
+def _filled(array: pa.Array, present: Mask, column: ParquetLeaf, stretches: Stretches) -> pa.Array:
     data_type = column.column.type
     types = pa.types
-    if types.is_fixed_size_list(data_type):
-        return _lists_of_nulls(array, own, data_type)
     if is_list(data_type):
         return array
-    taken = _decoder_slots(own, stretches)
+    taken = _decoder_slots(present, stretches)
     if types.is_string_view(data_type) or types.is_binary_view(data_type):
         return pc.fill_null(array.take(pa.array(taken, mask=taken < 0)), b"" if types.is_binary(array.type) else "")
     if types.is_boolean(data_type):
@@ -54,12 +52,12 @@ def _filled(array: pa.Array, own: Mask, column: ParquetLeaf, stretches: Stretche
     return _fixed_width(array, taken, column)
 
 
-def _decoder_slots(own: Mask, stretches: Stretches) -> Any:
+def _decoder_slots(present: Mask, stretches: Stretches) -> Any:
     """For every slot the number of the slot whose value the decoder has there, −1 for zero."""
-    taken = np.arange(len(own), dtype=np.int64)
+    taken = np.arange(len(present), dtype=np.int64)
     for start, end in stretches:
-        values = start + np.flatnonzero(own[start:end])
-        nulls = np.flatnonzero(~own[start:end])
+        values = start + np.flatnonzero(present[start:end])
+        nulls = np.flatnonzero(~present[start:end])
         known = nulls[nulls < len(values)]
         taken[start + known] = values[known]
         taken[start + nulls[len(known) :]] = -1
@@ -86,12 +84,3 @@ def _zero(column: ParquetLeaf, width: int) -> bytes:
     data_type: Any = column.column.type
     wrapped = (_INT96_ZERO_DAY * _PER_DAY[data_type.unit]) % 2**64
     return wrapped.to_bytes(width, "little")
-
-
-def _lists_of_nulls(array: Any, own: Mask, data_type: Any) -> pa.Array:
-    """Lists of fixed length, those under nulls made of nulls."""
-    size = data_type.list_size
-    starts = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4)[:-1].astype(np.int64)
-    items = (starts[:, None] + np.arange(size)).reshape(-1)
-    taken = array.values.take(pa.array(items, mask=np.repeat(~own, size)))
-    return pa.FixedSizeListArray.from_arrays(taken, size)

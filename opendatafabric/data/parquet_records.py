@@ -43,6 +43,7 @@ class ParquetRecords:
     """
 
     def __init__(self, source: str | BinaryIO) -> None:
+        self._opened_here = isinstance(source, str)
         self._source = pa.OSFile(source) if isinstance(source, str) else pa.PythonFile(source, mode="r")
         footer = read_footer(_footer_bytes(self._source))
         embedded = None if footer.arrow_schema is None else decode_arrow_schema(footer.arrow_schema)
@@ -56,9 +57,9 @@ class ParquetRecords:
         self.num_rows: int = self._file.metadata.num_rows
 
     def close(self) -> None:
-        """Let go of the file if it was opened here."""
-        self._file.close()
-        self._source.close()
+        """Let go of the file if it was opened here; a caller's file stays open."""
+        if self._opened_here:
+            self._source.close()
 
     def batches(self, rows: int = _BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """The records in order, at most ``rows`` at a time, by Parquet types alone.
@@ -90,7 +91,7 @@ class ParquetRecords:
         for batch, stretches in windows:
             with _reading():
                 yield [
-                    with_decoded_nulls(Leaf(as_hashed(leaf.array, column.column), leaf.valid), column, stretches)
+                    with_decoded_nulls(_converted(leaf, column), column, stretches)
                     for leaf, column in zip(leaves(batch), self.leaves, strict=True)
                 ]
 
@@ -103,6 +104,10 @@ class ParquetRecords:
             borders = [start, *(border for border in ends if start < border < end), end]
             yield batch, [(a - start, b - start) for a, b in pairwise(borders)]
             start = end
+
+
+def _converted(leaf: Leaf, column: ParquetLeaf) -> Leaf:
+    return Leaf(as_hashed(leaf.array, column.column, int96=column.is_int96), leaf.valid, leaf.present)
 
 
 def _open(source: pa.NativeFile, footer: Footer, int96_unit: str | None) -> Any:
@@ -144,11 +149,9 @@ def _columns(file: Any) -> list[Any]:
 
 
 def _int96_unit(columns: tuple[ParquetLeaf, ...]) -> str | None:
-    """The unit in which legacy timestamps are to be read; ``None`` if there are none."""
+    """The unit in which legacy timestamps are to be read, the finest of those asked for; ``None`` if there are none."""
     units = {_innermost(leaf.column.type).unit for leaf in columns if leaf.is_int96}
-    if len(units) > 1:
-        raise MalformedData("INT96 timestamps of several units in one file are not supported", found=sorted(units))
-    return units.pop() if units else None
+    return next((unit for unit in ("ns", "us", "ms", "s") if unit in units), None)
 
 
 def _innermost(data_type: Any) -> Any:

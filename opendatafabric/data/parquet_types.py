@@ -28,7 +28,6 @@ class ParquetLeaf:
 
     column: LeafColumn
     physical_type: str
-    nested: bool
 
     @property
     def is_int96(self) -> bool:
@@ -88,7 +87,7 @@ class _Walker:
             return
         physical = self._columns[self._next].physical_type
         found = self.type(field.type, hint, path)
-        self.leaves.append(ParquetLeaf(LeafColumn(path, found), physical, is_list(found)))
+        self.leaves.append(ParquetLeaf(LeafColumn(path, found), physical))
 
     def type(self, inferred: pa.DataType, hint: pa.DataType | None, path: str) -> pa.DataType:
         """The type of a field that is no struct."""

@@ -6,7 +6,7 @@ layouts of text, bytes and lists are hashed alike and are left as they are.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,17 @@ import pyarrow as pa
 from opendatafabric.data.type_codes import LeafColumn, is_list
 from opendatafabric.errors import MalformedData
 
+_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
-def as_hashed(array: pa.Array, column: LeafColumn) -> pa.Array:
-    """The array with the values of ``column.type``.
+
+def as_hashed(array: pa.Array, column: LeafColumn, *, int96: bool = False) -> pa.Array:
+    """The array with the values of ``column.type``; ``int96`` says that its timestamps are stored in the legacy form.
 
     Raises:
         MalformedData: text that is not UTF-8, lists of another length than declared, decimals wider than their type.
     """
-    if pa.types.is_fixed_size_list(column.type):
-        _check_list_sizes(array, column)
     if is_list(column.type):
-        return _list_as_hashed(array, column)
+        return _list_as_hashed(array, column, int96)
     if pa.types.is_string(array.type):
         array.validate(full=True)
         return array
@@ -32,23 +32,40 @@ def as_hashed(array: pa.Array, column: LeafColumn) -> pa.Array:
         return array
     if pa.types.is_decimal(column.type):
         return _resized_decimals(array, column)
-    return _reinterpreted(array, column.type)
+    return _in_unit(array, column.type) if int96 else _reinterpreted(array, column.type)
 
 
-def _list_as_hashed(array: Any, column: LeafColumn) -> pa.Array:
+def _list_as_hashed(array: Any, column: LeafColumn, int96: bool) -> pa.Array:
     """The same lists over converted items."""
     data_type: Any = column.type
-    items = as_hashed(array.values, LeafColumn(column.path + "[]", data_type.value_type))
+    items = as_hashed(array.values, LeafColumn(column.path + "[]", data_type.value_type), int96=int96)
+    if pa.types.is_fixed_size_list(data_type):
+        return _fixed_size_lists(array, items, column)
     if items is array.values:
         return array
     kind = pa.large_list(items.type) if pa.types.is_large_list(array.type) else pa.list_(items.type)
     return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], offset=array.offset, children=[items])
 
 
-def _check_list_sizes(array: Any, column: LeafColumn) -> None:
+def _fixed_size_lists(array: Any, items: Any, column: LeafColumn) -> pa.Array:
+    """Lists of one length; what is null or empty is made of nulls, as the reference's decoder fills it up."""
     size = column.type.list_size
-    if any(length not in (None, size) for length in array.value_lengths().unique().to_pylist()):
+    offsets = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
+    lengths = np.diff(offsets)
+    if ((lengths != 0) & (lengths != size)).any():
         raise MalformedData(f"column '{column.path}' has lists of other lengths than declared", expected=size)
+    places = (offsets[:-1, None] + np.arange(size)).reshape(-1)
+    filled = items.take(pa.array(places, mask=np.repeat(lengths == 0, size)))
+    return pa.FixedSizeListArray.from_arrays(filled, size, mask=array.is_null() if array.null_count else None)
+
+
+def _in_unit(array: pa.Array, target: Any) -> pa.Array:
+    """Timestamps in a coarser unit, rounded down."""
+    found: Any = array.type
+    divisor = _PER_SECOND[found.unit] // _PER_SECOND[target.unit]
+    values = np.frombuffer(array.buffers()[1], np.int64, len(array), array.offset * 8) // divisor
+    mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    return pa.array(values, mask=mask).view(target)
 
 
 def _reinterpreted(array: Any, target: pa.DataType) -> pa.Array:

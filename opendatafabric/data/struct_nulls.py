@@ -20,25 +20,32 @@ from opendatafabric.data.column_bytes import Mask, own_mask
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A column of values in one batch; ``valid`` says which slots are hashed as values, ``None`` means all."""
+    """A column of values in one batch.
+
+    ``valid`` says which slots are hashed as values, ``present`` which have one: those that are null neither themselves
+    nor by a struct above them. ``None`` means all.
+    """
 
     array: pa.Array
     valid: Mask | None
+    present: Mask | None
 
 
 def leaves(batch: pa.RecordBatch) -> list[Leaf]:
     """The leaf columns of a batch, depth first, in the order of ``type_codes.leaf_columns``."""
-    return [leaf for column in batch.columns for leaf in _leaves(column, None)]
+    return [leaf for column in batch.columns for leaf in _leaves(column, None, None)]
 
 
-def _leaves(array: pa.Array, parent: Mask | None) -> Iterator[Leaf]:
+def _leaves(array: pa.Array, parent: Mask | None, parent_present: Mask | None) -> Iterator[Leaf]:
     array = storage_array(array)
-    valid = join_masks(parent, own_mask(array))
+    own = own_mask(array)
+    valid = join_masks(parent, own)
+    present = own if parent_present is None else parent_present if own is None else own & parent_present
     if not pa.types.is_struct(array.type):
-        yield Leaf(array, valid)
+        yield Leaf(array, valid, present)
         return
     for index in range(array.type.num_fields):
-        yield from _leaves(array.field(index), valid)
+        yield from _leaves(array.field(index), valid, present)
 
 
 def join_masks(parent: Mask | None, own: Mask | None) -> Mask | None:
