@@ -29,6 +29,7 @@ from opendatafabric.metadata.events import AddData, DataEvent, SetDataSchema, Se
 from opendatafabric.metadata.slices import DataSlice
 from verify.report import Check, Finding, Severity
 
+_INT64_MAX: Final = 2**63 - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNREADABLE: Final = (
     OdfError,
@@ -93,7 +94,8 @@ def _unreadable(error: BaseException) -> Finding:
 
 
 def _check_count(found: int, claims: SliceClaims) -> Iterator[Finding]:
-    expected = len(claims.data_slice.offset_interval)
+    interval = claims.data_slice.offset_interval
+    expected = interval.end - interval.start + 1  # len() holds no number that large
     if found != expected:
         yield _differs("record-count-differs", "the slice has another number of records", expected, found)
 
@@ -136,6 +138,8 @@ def _check_columns(records: ParquetRecords, claims: SliceClaims) -> Iterator[Fin
 
 
 def _first_wrong_offset(offsets: pa.Array, start: int) -> tuple[object, object] | None:
+    if start + len(offsets) > _INT64_MAX:
+        return start, offsets[0].as_py()
     expected = pa.array(range(start, start + len(offsets)), pa.int64())
     same = pc.fill_null(pc.equal(offsets.cast(pa.int64()), expected), False)
     first = pc.index(same, False).as_py()
