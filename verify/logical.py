@@ -139,7 +139,7 @@ def _check_columns(records: ParquetRecords, claims: SliceClaims) -> Iterator[Fin
 
 def _first_wrong_offset(offsets: pa.Array, start: int) -> tuple[object, object] | None:
     if start + len(offsets) > _INT64_MAX:
-        return start, offsets[0].as_py()
+        return start, offsets[0].as_py() if len(offsets) else None
     expected = pa.array(range(start, start + len(offsets)), pa.int64())
     same = pc.fill_null(pc.equal(offsets.cast(pa.int64()), expected), False)
     first = pc.index(same, False).as_py()
