@@ -12,7 +12,8 @@ from opendatafabric.codec.block_header import BLOCK_KIND, BLOCK_VERSION, BlockHe
 from opendatafabric.codec.flatbuffers_read import FlatBuffer, NewerContent, Table, read_value, union_member
 from opendatafabric.codec.flatbuffers_write import write_table
 from opendatafabric.codec.tables import UnionSpec, table_of
-from opendatafabric.errors import MalformedBlock
+from opendatafabric.errors import LimitExceeded, MalformedBlock, OdfError
+from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.metadata.block import HashedBlock, MetadataBlock
 from opendatafabric.metadata.events import MetadataEvent, UnknownEvent
 from opendatafabric.metadata.manifest import Manifest
@@ -33,7 +34,11 @@ def decode_block(raw: bytes) -> HashedBlock:
         LimitExceeded: over ``BLOCK_BYTES_MAX``.
     """
     header = read_block_header(raw)
-    event = _event(block_content(raw), header.event_type_id)
+    try:
+        event = _event(block_content(raw), header.event_type_id)
+    except MalformedBlock as error:
+        error.hint = error.hint or "blocks of ODF before 0.34 carry the same version and are laid out differently"
+        raise
     block = MetadataBlock(header.system_time, header.prev_block_hash, header.sequence_number, event)
     return HashedBlock(physical_hash(raw), raw, block)
 
@@ -43,16 +48,25 @@ def encode_block(block: MetadataBlock) -> HashedBlock:
 
     Raises:
         MalformedBlock: the event is an ``UnknownEvent``, which only its own bytes can say.
+        MalformedInput: attributes that are no JSON object, text that is no Unicode.
+        LimitExceeded: nested deeper than any reader follows, or over ``BLOCK_BYTES_MAX``.
     """
     if isinstance(block.event, UnknownEvent):
         raise MalformedBlock(f"event {block.event.type_id} is not known well enough to write", hint="keep its bytes")
     raw = write_table(Manifest(BLOCK_KIND, BLOCK_VERSION, write_table(block)))
+    if len(raw) > BLOCK_BYTES_MAX:
+        raise LimitExceeded("block is too large", expected=f"at most {BLOCK_BYTES_MAX} bytes", found=len(raw))
     return HashedBlock(physical_hash(raw), raw, block)
 
 
 def is_canonical(block: HashedBlock) -> bool:
     """Whether writing the block anew gives the same bytes: the reference refuses others."""
-    return not isinstance(block.event, UnknownEvent) and encode_block(block.block).raw == block.raw
+    if isinstance(block.event, UnknownEvent):
+        return False
+    try:
+        return encode_block(block.block).raw == block.raw
+    except OdfError:
+        return False  # parts that its bytes share are too much when written out
 
 
 def _event(content: bytes, event_type_id: int) -> MetadataEvent | UnknownEvent:

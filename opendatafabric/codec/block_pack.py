@@ -70,11 +70,14 @@ def unpack_blocks(data: bytes, *, count_max: int = PACK_BLOCKS_MAX) -> Iterator[
         raise LimitExceeded("pack of blocks is too large", expected=f"at most {PACK_BYTES_MAX} bytes", found=len(data))
     stream = _Inflated(data)
     seen: set[Multihash] = set()
+    after_pax = False
     while (header := stream.take(_TAR_BLOCK)) != bytes(_TAR_BLOCK):
         size = _checked_size(header)
         if header[_TYPE] in _PAX:
-            _pass_over_pax(stream.take_padded(size))
+            _pass_over_pax(stream.take_padded(size), again=after_pax)
+            after_pax = True
             continue
+        after_pax = False
         if len(seen) >= count_max:
             raise LimitExceeded("pack holds more blocks than announced", expected=f"at most {count_max}")
         block_hash = _block_hash(header)
@@ -169,7 +172,9 @@ def _block_hash(header: bytes) -> Multihash:
         raise MalformedPack(f"pack holds an entry named {name[:100]!r}", hint="the name is the bare hash") from None
 
 
-def _pass_over_pax(records: bytes) -> None:
+def _pass_over_pax(records: bytes, *, again: bool) -> None:
+    if again:
+        raise MalformedPack("pack has one extended header after another", hint="plain ustar entries only")
     if any(key in records for key in _PAX_FORBIDDEN):
         raise MalformedPack("pack overrides the name or size of an entry", hint="plain ustar entries only")
 

@@ -16,7 +16,7 @@ from opendatafabric.codec.block_header import unpack_instant
 from opendatafabric.codec.tables import FieldSpec, Kind, TableSpec, UnionSpec, table_of
 from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import MalformedBlock, MalformedIdentifier
+from opendatafabric.errors import MalformedBlock, MalformedIdentifier, MalformedInput
 from opendatafabric.limits import BLOCK_DEPTH_MAX, BLOCK_TABLES_MAX
 from opendatafabric.metadata.slices import ExtraAttributes
 from opendatafabric.multihash import Multihash
@@ -210,7 +210,12 @@ def _attributes(buffer: FlatBuffer, position: int, depth: int) -> ExtraAttribute
     text = Table(buffer, position).field(0)
     if text is None:
         raise MalformedBlock("ExtraAttributes.attributes is missing")
-    return ExtraAttributes(read_string(buffer, buffer.follow(text)))
+    attributes = ExtraAttributes(read_string(buffer, buffer.follow(text)))
+    try:
+        attributes.canonical()
+    except MalformedInput as error:
+        raise MalformedBlock(f"ExtraAttributes: {error.message}") from None
+    return attributes
 
 
 def read_string(buffer: FlatBuffer, position: int) -> str:

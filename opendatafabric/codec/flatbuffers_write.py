@@ -9,11 +9,15 @@ Source: FlatBuffers internals; ODF schema 0.37.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Final
 
 from opendatafabric.codec.tables import INLINE, FieldSpec, Kind, TableSpec, UnionSpec, table_of
+from opendatafabric.errors import LimitExceeded, MalformedInput
 from opendatafabric.instant import Instant
+from opendatafabric.limits import BLOCK_DEPTH_MAX
 
 INSTANT: Final = struct.Struct("<iHxxII")
 _U32: Final = struct.Struct("<I")
@@ -29,6 +33,16 @@ class _Buffer:
         self.used = 0
         self._alignment = 4
         self._vtables: dict[bytes, int] = {}
+        self._depth = 0
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Around the writing of one table: counts how deep it lies."""
+        self._depth += 1
+        if self._depth > BLOCK_DEPTH_MAX:
+            raise LimitExceeded("tables nest too deep", expected=f"at most {BLOCK_DEPTH_MAX} inside each other")
+        yield
+        self._depth -= 1
 
     def prepend(self, data: bytes) -> int:
         self._pieces.append(data)
@@ -80,13 +94,25 @@ class _Buffer:
 
 
 def write_table(value: Any) -> bytes:
-    """``value`` (any metadata type) as the root of a finished buffer."""
+    """``value`` (any metadata type) as the root of a finished buffer.
+
+    Raises:
+        MalformedInput: attributes that are no JSON object, text with half a surrogate pair, a number out of range.
+        LimitExceeded: tables nested deeper than any reader follows.
+    """
     buffer = _Buffer()
-    return buffer.finish(_table(buffer, value))
+    try:
+        return buffer.finish(_table(buffer, value))
+    except (UnicodeEncodeError, struct.error) as error:
+        raise MalformedInput(f"{type(value).__name__} cannot be written: {error}") from None
 
 
 def _table(buffer: _Buffer, value: Any) -> int:
-    spec = table_of(value.__class__)
+    with buffer.nested():
+        return _fields(buffer, table_of(value.__class__), value)
+
+
+def _fields(buffer: _Buffer, spec: TableSpec, value: Any) -> int:
     children = _children(buffer, spec, value)
     start = buffer.used
     slots: dict[int, int] = {}
@@ -135,21 +161,23 @@ def _child(buffer: _Buffer, field: FieldSpec, given: Any) -> int:  # noqa: PLR09
         case Kind.UNIONS:
             return buffer.offset_vector([_wrapped(buffer, field.target, item) for item in given])
         case Kind.ATTRIBUTES:
-            return _attributes(buffer, given.attributes)
+            return _attributes(buffer, given.canonical().attributes)
         case _:
             return _table(buffer, given)
 
 
 def _attributes(buffer: _Buffer, text: str) -> int:
-    position = buffer.byte_vector(text.encode(), b"\0")
-    start = buffer.used
-    return buffer.table(start, {0: buffer.offset_to(position)})
+    with buffer.nested():
+        position = buffer.byte_vector(text.encode(), b"\0")
+        start = buffer.used
+        return buffer.table(start, {0: buffer.offset_to(position)})
 
 
 def _wrapped(buffer: _Buffer, union: UnionSpec, value: Any) -> int:
-    position = _table(buffer, value)
-    start = buffer.used
-    return buffer.table(start, {0: buffer.scalar(bytes([union.id_of(type(value))])), 1: buffer.offset_to(position)})
+    with buffer.nested():
+        position = _table(buffer, value)
+        start = buffer.used
+        return buffer.table(start, {0: buffer.scalar(bytes([union.id_of(type(value))])), 1: buffer.offset_to(position)})
 
 
 def pack_instant(instant: Instant) -> bytes:
