@@ -114,3 +114,12 @@ PARQUET_DEPTH_MAX: Final = 256
 
 PARQUET_BATCH_BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
 """Most memory that one batch of records read from a Parquet file may take."""
+
+OBJECTS_PER_REQUEST_MAX: Final = 1_000
+"""Most objects our client names in one message: its answer holds about 500 bytes for each."""
+
+PROGRESS_INTERVAL_S: Final = 10
+"""Seconds of silence after which a server asks how the uploads go, as the reference does."""
+
+TRANSFERS_AT_ONCE: Final = 10
+"""Objects moved in parallel, as in the reference's simple protocol."""

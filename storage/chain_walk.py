@@ -39,7 +39,9 @@ class WalkedHeader:
         return self.header.sequence_number
 
 
+RawBlock = tuple[Multihash, bytes]
 Walked = TypeVar("Walked", HashedBlock, WalkedHeader)
+Read = TypeVar("Read")
 
 
 def checked(expected: Multihash, raw: bytes) -> bytes:
@@ -69,6 +71,11 @@ def read_header(expected: Multihash, raw: bytes) -> WalkedHeader:
     return WalkedHeader(expected, read_block_header(checked(expected, raw)), len(raw))
 
 
+def read_raw(expected: Multihash, raw: bytes) -> RawBlock:
+    """The bytes themselves, checked."""
+    return expected, checked(expected, raw)
+
+
 async def walk_back(
     reader: ObjectReader,
     head: Multihash,
@@ -87,12 +94,14 @@ async def walk_back(
         count_max = min(count_max * 4, FOLLOW_BLOCKS_MAX)
 
 
-async def read_each(reader: ObjectReader, hashes: Sequence[Multihash]) -> AsyncIterator[list[HashedBlock]]:
+async def read_each(
+    reader: ObjectReader, hashes: Sequence[Multihash], read: Callable[[Multihash, bytes], Read]
+) -> AsyncIterator[list[Read]]:
     """Batches of the blocks named by ``hashes``, in that order."""
     rest = iter(hashes)
     following = next(rest, None)
     while following is not None:
-        batch: _Batch[HashedBlock] = _Batch(following, read_whole, lambda _: next(rest, None))
+        batch: _Batch[Read] = _Batch(following, read, lambda _: next(rest, None))
         await batch.fill(reader, FOLLOW_BLOCKS_MAX)
         yield batch.blocks
         following = batch.expected
@@ -106,19 +115,19 @@ def _backwards(stop_before: Multihash | None) -> Callable[[Walked], Multihash | 
     return next_hash
 
 
-class _Batch(Generic[Walked]):
+class _Batch(Generic[Read]):
     """Blocks read in one hop; ``expected`` is the hash of the block after them."""
 
     def __init__(
         self,
         first: Multihash,
-        read: Callable[[Multihash, bytes], Walked],
-        next_hash: Callable[[Walked], Multihash | None],
+        read: Callable[[Multihash, bytes], Read],
+        next_hash: Callable[[Read], Multihash | None],
     ) -> None:
-        self.blocks: list[Walked] = []
+        self.blocks: list[Read] = []
         self.expected: Multihash | None = first
-        self._read: Callable[[Multihash, bytes], Walked] = read
-        self._next_hash: Callable[[Walked], Multihash | None] = next_hash
+        self._read: Callable[[Multihash, bytes], Read] = read
+        self._next_hash: Callable[[Read], Multihash | None] = next_hash
         self._bytes = 0
 
     async def fill(self, reader: ObjectReader, count_max: int) -> None:

@@ -8,7 +8,7 @@ datasets exist and what they are called belongs to ``repository.py``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
@@ -33,11 +33,13 @@ from opendatafabric.metadata.events import Seed
 from opendatafabric.multihash import Multihash
 from storage.chain_states import ChainStates
 from storage.chain_walk import (
+    RawBlock,
     WalkedHeader,
     block_not_found,
     checked,
     read_each,
     read_header,
+    read_raw,
     read_whole,
     walk_back,
 )
@@ -108,7 +110,11 @@ class Dataset:
 
     def read_blocks(self, hashes: Sequence[Multihash]) -> AsyncIterator[list[HashedBlock]]:
         """Batches of the named blocks in the order given; errors as in ``walk``."""
-        return read_each(self.objects, hashes)
+        return read_each(self.objects, hashes, read_whole)
+
+    def read_raw_blocks(self, hashes: Sequence[Multihash]) -> AsyncIterator[list[RawBlock]]:
+        """Batches of hash and bytes of the named blocks in the order given, checked and not decoded."""
+        return read_each(self.objects, hashes, read_raw)
 
     async def seed(self) -> Seed:
         """The event of block 0.
@@ -195,7 +201,7 @@ class Dataset:
             ChainError, HashMismatch, BlockNotFound, ObjectNotFound, SizeMismatch: the blocks do not hold.
             UnsupportedOperation: the stores are read only.
         """
-        objects = self._writable()
+        self._writable()
         actual_head = await self.head(block_ref)
         if actual_head != expected_head:
             raise ref_conflict(block_ref, expected_head, actual_head)
@@ -210,14 +216,42 @@ class Dataset:
             raise block_not_found(base)
         if base != expected_head and expected_head is not None:
             await self._check_same_seed(expected_head, blocks[0])
-        if check_objects:
-            await self._require_objects(blocks)
-        await objects.put_many({block_key(block.hash): block.raw for block in blocks})
+        files = [file for block in blocks for file in objects_of(block)] if check_objects else []
+        batch = {block_key(block.hash): block.raw for block in blocks}
         new_head = blocks[-1].hash
+        await self.publish(
+            (batch,), files=files, expected_head=expected_head, new_head=new_head, state=state, block_ref=block_ref
+        )
+        return new_head
+
+    async def publish(
+        self,
+        batches: Iterable[Mapping[str, bytes]],
+        *,
+        files: Iterable[ObjectFile],
+        expected_head: Multihash | None,
+        new_head: Multihash,
+        state: ChainState | None = None,
+        block_ref: str = HEAD,
+    ) -> None:
+        """The end of every append, for blocks that were proved already: objects, blocks, ref, in this order.
+
+        ``batches`` are raw blocks by key, taken one after another in a thread; ``files`` are all objects they add.
+
+        Raises:
+            ObjectNotFound, SizeMismatch: an object is not there.
+            RefConflict: ``block_ref`` moved meanwhile; the blocks stay as garbage.
+        """
+        objects = self._writable()
+        faults = await self._object_faults(files)
+        if faults:
+            raise faults[0][1]
+        rest = iter(batches)
+        while (batch := await asyncio.to_thread(next, rest, None)) is not None:
+            await objects.put_many(batch)
         await self.refs.compare_and_swap(block_ref, expected=expected_head, new=new_head)
         if state is not None:
             self._states.put(new_head, state)
-        return new_head
 
     def _writable(self) -> ObjectStore:
         if not self.objects.capabilities.writable:
@@ -226,11 +260,6 @@ class Dataset:
 
     async def _validated(self, blocks: Sequence[HashedBlock], base: Multihash | None) -> ChainState:
         return await asyncio.to_thread(validate_chain, blocks, await self.chain_state(base))
-
-    async def _require_objects(self, blocks: Sequence[HashedBlock]) -> None:
-        faults = await self._object_faults(file for block in blocks for file in objects_of(block))
-        if faults:
-            raise faults[0][1]
 
     async def _check_same_seed(self, expected_head: Multihash, first: HashedBlock) -> None:
         new_seed = first.event if first.prev_block_hash is None else await self._seed_under(first.prev_block_hash)

@@ -41,21 +41,35 @@ _LEVEL: Final = 2
 _PIECE_BYTES: Final = 64 * 1024
 
 
+class BlockPacker:
+    """An archive that grows block by block, oldest first; only the compressed part is kept."""
+
+    def __init__(self) -> None:
+        self._deflate = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP_WBITS)
+        self._packed: list[bytes] = []
+        self._pending = bytearray()
+
+    def add_all(self, blocks: Iterable[tuple[Multihash, bytes]]) -> None:
+        """Put the next blocks in; the bytes of each go in as they are."""
+        for block_hash, raw in blocks:
+            self._pending += _header(str(block_hash), len(raw))
+            self._pending += raw
+            self._pending += bytes(-len(raw) % _TAR_BLOCK)
+            if len(self._pending) >= _PIECE_BYTES:
+                self._packed.append(self._deflate.compress(bytes(self._pending)))
+                self._pending.clear()
+
+    def finish(self) -> bytes:
+        """The archive; nothing can be added any more."""
+        end = bytes(self._pending) + bytes(2 * _TAR_BLOCK)
+        return b"".join((*self._packed, self._deflate.compress(end), self._deflate.flush()))
+
+
 def pack_blocks(blocks: Iterable[tuple[Multihash, bytes]]) -> bytes:
-    """The archive of ``blocks``, given oldest first; the bytes of each go in as they are."""
-    packer = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP_WBITS)
-    packed: list[bytes] = []
-    pending = bytearray()
-    for block_hash, raw in blocks:
-        pending += _header(str(block_hash), len(raw))
-        pending += raw
-        pending += bytes(-len(raw) % _TAR_BLOCK)
-        if len(pending) >= _PIECE_BYTES:
-            packed.append(packer.compress(bytes(pending)))
-            pending.clear()
-    packed.append(packer.compress(bytes(pending) + bytes(2 * _TAR_BLOCK)))
-    packed.append(packer.flush())
-    return b"".join(packed)
+    """The archive of ``blocks``, given oldest first."""
+    packer = BlockPacker()
+    packer.add_all(blocks)
+    return packer.finish()
 
 
 def unpack_blocks(data: bytes, *, count_max: int = PACK_BLOCKS_MAX) -> Iterator[tuple[Multihash, bytes]]:

@@ -1,0 +1,208 @@
+"""Pulling by the smart protocol: both ends as scripts (spec: smart transfer protocol, pull flow).
+
+The client names what it has, the server answers with a plan, then with one pack of all blocks, then with addresses for
+whatever objects the client asks for. The head chosen in the first step stays the head of the whole conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from opendatafabric.chain.objects import ObjectFile
+from opendatafabric.errors import ChainsDiverged, OdfError
+from opendatafabric.limits import OBJECTS_PER_REQUEST_MAX
+from opendatafabric.multihash import Multihash
+from sync.packed import PackedBlocks
+from sync.plan import TransferPlan
+from sync.smart.effects import Close, Effect, Receive, Script, Send, perform
+from sync.smart.messages import (
+    MetadataBlocksBatch,
+    ObjectFileReference,
+    PullAcceptance,
+    PullAccepted,
+    PullMetadata,
+    PullMetadataRequest,
+    PullObjectsRequest,
+    PullPhase,
+    PullRequest,
+    PullStrategies,
+    PullStrategy,
+    TransferUrl,
+    WirePlan,
+)
+from sync.smart.refusals import CLOSE_ERROR, CLOSE_NORMAL, close_reason, internal, invalid_interval
+
+SUCCESS: Final = "Client pull flow succeeded"
+_INITIAL: Final = PullPhase(Pull="InitialRequest")
+_METADATA: Final = PullPhase(Pull="MetadataRequest")
+_OBJECTS: Final = PullPhase(Pull="ObjectsRequest")
+
+
+# --- server
+
+
+@dataclass(frozen=True, slots=True)
+class ChainInterval:
+    """Blocks of a chain, oldest first, and what they come to."""
+
+    hashes: tuple[Multihash, ...]
+    plan: TransferPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInterval(Effect[ChainInterval]):
+    """The blocks after ``begin_after`` up to ``stop_at`` or the head.
+
+    ``ChainsDiverged`` (expected: the tail, found: the head) when ``begin_after`` is not below and ``force`` is off.
+    """
+
+    begin_after: Multihash | None
+    stop_at: Multihash | None
+    force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PackInterval(Effect[MetadataBlocksBatch]):
+    """All blocks of the interval in one batch that the peer can read."""
+
+    interval: ChainInterval
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadUrls(Effect[Sequence[TransferUrl]]):
+    """An address for each file, in order."""
+
+    files: Sequence[ObjectFile]
+
+
+@dataclass(frozen=True, slots=True)
+class PullOutcome:
+    """What a served pull came to."""
+
+    plan: TransferPlan
+    objects_requested: int = 0
+    refused: bool = False
+
+
+def pull_server() -> Script[PullOutcome]:
+    """The serving end. Ends when the client closes, which the driver turns into the end of the script."""
+    request = yield from perform(Receive(PullRequest))
+    try:
+        interval = yield from perform(
+            PlanInterval(request.begin_after, request.stop_at, request.force_update_if_diverged)
+        )
+    except ChainsDiverged as error:
+        return (yield from _refuse_interval(error))
+    except OdfError as error:
+        yield from perform(Send(internal(_INITIAL, error.message)))
+        return (yield from _refused(error, _INITIAL))
+    yield from perform(Send(PullAccepted(Ok=PullAcceptance(transfer_plan=WirePlan.of(interval.plan)))))
+    if interval.plan.num_blocks == 0:
+        return PullOutcome(interval.plan)
+    yield from perform(Receive(PullMetadataRequest))
+    try:
+        batch = yield from perform(PackInterval(interval))
+    except OdfError as error:
+        return (yield from _refused(error, _METADATA))
+    yield from perform(Send(PullMetadata(blocks=batch)))
+    return (yield from _serve_objects(interval.plan))
+
+
+def _serve_objects(plan: TransferPlan) -> Script[PullOutcome]:
+    requested = 0
+    while True:
+        request = yield from perform(ReceiveOrEnd())
+        if request is None:
+            return PullOutcome(plan, requested)
+        files = [reference.to_file() for reference in request.object_files]
+        try:
+            urls = yield from perform(DownloadUrls(files))
+        except OdfError as error:
+            return (yield from _refused(error, _OBJECTS))
+        requested += len(files)
+        strategies = tuple(
+            PullStrategy(object_file=reference, download_from=url)
+            for reference, url in zip(request.object_files, urls, strict=True)
+        )
+        yield from perform(Send(PullStrategies(object_transfer_strategies=strategies)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiveOrEnd(Effect[PullObjectsRequest | None]):
+    """The next request for objects, or ``None`` when the client closed."""
+
+
+def _refuse_interval(error: ChainsDiverged) -> Script[PullOutcome]:
+    head, tail = Multihash.from_text(error.found or ""), Multihash.from_text(error.expected or "")
+    yield from perform(Send(invalid_interval(head=head, tail=tail)))
+    yield from perform(Close(CLOSE_NORMAL, "invalid interval"))
+    return PullOutcome(TransferPlan(), refused=True)
+
+
+def _refused(error: OdfError, phase: PullPhase) -> Script[PullOutcome]:
+    yield from perform(Close(CLOSE_ERROR, close_reason(internal(phase, error.message))))
+    return PullOutcome(TransferPlan(), refused=True)
+
+
+# --- client
+
+
+@dataclass(frozen=True, slots=True)
+class TakePlan(Effect[bool]):
+    """What the server would send; the answer says whether to go on."""
+
+    plan: TransferPlan
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminePack(Effect[Sequence[ObjectFile]]):
+    """Check every block of the pack against the chain it continues; the answer: objects that are missing here."""
+
+    pack: PackedBlocks
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadObjects(Effect[None]):
+    """Fetch these objects and prove them."""
+
+    strategies: Sequence[PullStrategy]
+
+
+@dataclass(frozen=True, slots=True)
+class AppendPack(Effect[Multihash]):
+    """Everything is here and proved: store the blocks and move the head; the answer is the new one."""
+
+    pack: PackedBlocks
+
+
+def pull_client(
+    *, begin_after: Multihash | None, stop_at: Multihash | None = None, force: bool = False
+) -> Script[Multihash | None]:
+    """The pulling end; the new head, or ``None`` when there was nothing to pull."""
+    request = PullRequest(begin_after=begin_after, stop_at=stop_at, force_update_if_diverged=force)
+    yield from perform(Send(request))
+    accepted = yield from perform(Receive(PullAccepted))
+    plan = accepted.Ok.transfer_plan.to_plan()
+    go_on = yield from perform(TakePlan(plan))
+    if plan.num_blocks == 0 or not go_on:
+        yield from perform(Close(CLOSE_NORMAL, SUCCESS))
+        return None
+    yield from perform(Send(PullMetadataRequest()))
+    metadata = yield from perform(Receive(PullMetadata))
+    pack = PackedBlocks(metadata.blocks.payload, count_max=plan.num_blocks)
+    missing = iter((yield from perform(ExaminePack(pack))))
+    while files := tuple(islice(missing, OBJECTS_PER_REQUEST_MAX)):
+        yield from _download(files)
+    head = yield from perform(AppendPack(pack))
+    yield from perform(Close(CLOSE_NORMAL, SUCCESS))
+    return head
+
+
+def _download(files: Sequence[ObjectFile]) -> Script[None]:
+    references = tuple(ObjectFileReference.of(file) for file in files)
+    yield from perform(Send(PullObjectsRequest(object_files=references)))
+    answer = yield from perform(Receive(PullStrategies))
+    yield from perform(DownloadObjects(answer.object_transfer_strategies))
