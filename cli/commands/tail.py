@@ -24,13 +24,6 @@ from opendatafabric.metadata.events import AddData, ExecuteTransform, SetVocab
 from opendatafabric.multihash import Multihash, physical_hash
 from storage.dataset import Dataset
 
-OPERATION_SIGNS = {
-    OperationType.APPEND: "+A",
-    OperationType.RETRACT: "-R",
-    OperationType.CORRECT_FROM: "-C",
-    OperationType.CORRECT_TO: "+C",
-}
-
 
 def command(
     ref: Annotated[str, typer.Argument(metavar="REF|DIR|URL", help="The dataset.")],
@@ -108,5 +101,5 @@ def _read_slice(file: ObjectFile, data: bytes) -> pyarrow.Table:
 
 def _cell(column: str, value: Any, vocabulary: DatasetVocabulary) -> str:
     if column == vocabulary.operation_type_column and value in iter(OperationType):
-        return OPERATION_SIGNS[OperationType(value)]
+        return OperationType(value).symbol
     return "" if value is None else str(value)
