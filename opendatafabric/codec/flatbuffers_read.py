@@ -25,8 +25,8 @@ _U8: Final = struct.Struct("<B")
 _U16: Final = struct.Struct("<H")
 _U32: Final = struct.Struct("<I")
 _I32: Final = struct.Struct("<i")
-_SHARING_MAX: Final = 8
-"""Other writers may share strings; nobody needs the same bytes eight times over on average."""
+_SHARED_BYTES_MAX: Final = 1024 * 1024
+"""Other writers may share strings and tables: what a block reads beyond twice its own size, in bytes."""
 
 
 class NewerContent(Exception):  # noqa: N818  it is a signal, not an error
@@ -39,7 +39,7 @@ class FlatBuffer:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self._tables_left = min(BLOCK_TABLES_MAX, len(data) // 4)
-        self._bytes_left = _SHARING_MAX * len(data)
+        self._bytes_left = 2 * len(data) + _SHARED_BYTES_MAX
 
     def number(self, layout: struct.Struct, position: int) -> int:
         """One number; ``position`` is checked."""
