@@ -201,7 +201,7 @@ class Dataset:
             ChainError, HashMismatch, BlockNotFound, ObjectNotFound, SizeMismatch: the blocks do not hold.
             UnsupportedOperation: the stores are read only.
         """
-        self._writable()
+        self.writable_objects()
         actual_head = await self.head(block_ref)
         if actual_head != expected_head:
             raise ref_conflict(block_ref, expected_head, actual_head)
@@ -242,7 +242,7 @@ class Dataset:
             ObjectNotFound, SizeMismatch: an object is not there.
             RefConflict: ``block_ref`` moved meanwhile; the blocks stay as garbage.
         """
-        objects = self._writable()
+        objects = self.writable_objects()
         faults = await self._object_faults(files)
         if faults:
             raise faults[0][1]
@@ -253,7 +253,8 @@ class Dataset:
         if state is not None:
             self._states.put(new_head, state)
 
-    def _writable(self) -> ObjectStore:
+    def writable_objects(self) -> ObjectStore:
+        """The objects as a store; ``UnsupportedOperation`` where they can only be read."""
         if not self.objects.capabilities.writable:
             raise UnsupportedOperation("this dataset can only be read", hint="push to it by the smart protocol")
         return cast(ObjectStore, self.objects)

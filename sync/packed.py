@@ -6,7 +6,7 @@ block by block, keeping only what the end of the transfer needs, and stored in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -56,26 +56,11 @@ class PackedBlocks:
             yield decode_block(raw)
 
     def examine(
-        self, state: ChainState, *, canonical_only: bool = False, on_block: Callable[[int], None] | None = None
+        self, state: ChainState, *, canonical_only: bool = False, on_block: Callable[[int], None] = lambda _: None
     ) -> Examined:
-        """Check the blocks as a continuation of ``state``.
-
-        Raises:
-            ChainError, HashMismatch, MalformedBlock, MalformedPack, LimitExceeded: the first thing that is wrong.
-        """
-        count = 0
-        files: dict[ObjectFile, None] = {}
-        for block in self.blocks():
-            if canonical_only:
-                require_canonical(block)
-            state = validate_chain((block,), state)
-            files.update(dict.fromkeys(objects_of(block)))
-            count += 1
-            if on_block is not None:
-                on_block(count)
-        if state.head is None or count == 0:
-            raise MalformedPack("the pack holds no block")
-        return Examined(state, state.head, count, tuple(files))
+        """Check the blocks as a continuation of ``state``; errors as ``examine_blocks`` and of reading the pack."""
+        blocks = map(require_canonical, self.blocks()) if canonical_only else self.blocks()
+        return examine_blocks(blocks, state, on_block=on_block)
 
     def batches(self, size: int) -> Iterator[dict[str, bytes]]:
         """The raw blocks by key, ``size`` at a time, as stores take them."""
@@ -84,7 +69,27 @@ class PackedBlocks:
             yield batch
 
 
-def require_canonical(block: HashedBlock) -> None:
+def examine_blocks(
+    blocks: Iterable[HashedBlock], state: ChainState, *, on_block: Callable[[int], None] = lambda _: None
+) -> Examined:
+    """Check ``blocks``, oldest first, as a continuation of ``state``; ``on_block`` hears how many are done.
+
+    Raises:
+        ChainError: the first rule that is broken.
+        MalformedPack: there is no block.
+    """
+    count = 0
+    files: dict[ObjectFile, None] = {}
+    for count, block in enumerate(blocks, start=1):
+        state = validate_chain((block,), state)
+        files.update(dict.fromkeys(objects_of(block)))
+        on_block(count)
+    if state.head is None or count == 0:
+        raise MalformedPack("the pack holds no block")
+    return Examined(state, state.head, count, tuple(files))
+
+
+def require_canonical(block: HashedBlock) -> HashedBlock:
     """Refuse a block that the reference could not pull: valid bytes in another layout than the one it writes.
 
     Events and fields of newer versions pass: nobody else can judge their layout either.
@@ -93,7 +98,7 @@ def require_canonical(block: HashedBlock) -> None:
         HashMismatch: written anew, the block has another hash.
     """
     if isinstance(block.event, UnknownEvent) or is_canonical(block):
-        return
+        return block
     raise HashMismatch(
         f"block {block.sequence_number} is not laid out as the format demands",
         found=block.hash,

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 from opendatafabric.chain.objects import ObjectFile
-from opendatafabric.errors import ChainsDiverged, OdfError
+from opendatafabric.errors import ChainsDiverged, OdfError, TransferRejected
 from opendatafabric.limits import OBJECTS_PER_REQUEST_MAX
 from opendatafabric.multihash import Multihash
 from sync.packed import PackedBlocks
@@ -36,6 +36,7 @@ from sync.smart.messages import (
 from sync.smart.refusals import CLOSE_ERROR, CLOSE_NORMAL, close_reason, internal, invalid_interval
 
 SUCCESS: Final = "Client pull flow succeeded"
+_RENEWALS_MAX: Final = 5
 _INITIAL: Final = PullPhase(Pull="InitialRequest")
 _METADATA: Final = PullPhase(Pull="MetadataRequest")
 _OBJECTS: Final = PullPhase(Pull="ObjectsRequest")
@@ -50,6 +51,8 @@ class ChainInterval:
 
     hashes: tuple[Multihash, ...]
     plan: TransferPlan
+    files: tuple[ObjectFile, ...] = ()
+    """Every object the blocks add, each once, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +168,8 @@ class ExaminePack(Effect[Sequence[ObjectFile]]):
 
 
 @dataclass(frozen=True, slots=True)
-class DownloadObjects(Effect[None]):
-    """Fetch these objects and prove them."""
+class DownloadObjects(Effect[Sequence[ObjectFile]]):
+    """Fetch these objects and prove them; the answer: those whose address has expired."""
 
     strategies: Sequence[PullStrategy]
 
@@ -202,7 +205,16 @@ def pull_client(
 
 
 def _download(files: Sequence[ObjectFile]) -> Script[None]:
-    references = tuple(ObjectFileReference.of(file) for file in files)
-    yield from perform(Send(PullObjectsRequest(object_files=references)))
-    answer = yield from perform(Receive(PullStrategies))
-    yield from perform(DownloadObjects(answer.object_transfer_strategies))
+    for _ in range(_RENEWALS_MAX):
+        references = tuple(ObjectFileReference.of(file) for file in files)
+        yield from perform(Send(PullObjectsRequest(object_files=references)))
+        answer = yield from perform(Receive(PullStrategies))
+        files = yield from perform(DownloadObjects(answer.object_transfer_strategies))
+        if not files:
+            return
+    raise TransferRejected(f"the address of {object_name(files[0])} expires as soon as it is given")
+
+
+def object_name(file: ObjectFile) -> str:
+    """For messages: ``data/f1620…``."""
+    return f"{file.kind.value}/{file.physical_hash}"

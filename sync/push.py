@@ -1,0 +1,168 @@
+"""Push a dataset: the one entry point, to servers by the smart protocol and to folders by writing.
+
+After the server has confirmed, its head is read back: only a head that moved is success. An upload address that expired
+on the way restarts the conversation; what arrived already is skipped then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import aiohttp
+
+from opendatafabric.block_ref import HEAD
+from opendatafabric.chain.objects import ObjectFile
+from opendatafabric.errors import ChainsDiverged, DatasetNotFound, RefConflict, TransferRejected, UnsupportedOperation
+from opendatafabric.multihash import Multihash
+from storage.dataset import Dataset
+from storage.http.refs import HttpRefStore
+from storage.open import local_folder, open_dataset
+from sync.intervals import pack_interval, plan_interval
+from sync.objects import Counter, Expired, Uploads, in_parallel
+from sync.progress import Progress, silent
+from sync.remote import Protocol, RemoteLocation
+from sync.simple import copy_chain
+from sync.smart.connect import open_conversation, token_headers
+from sync.smart.driver import Conversation, World, run_script
+from sync.smart.messages import MetadataBlocksBatch, ProgressRequest, PushStrategy
+from sync.smart.pull import ChainInterval
+from sync.smart.push import PackPush, StartUploads, UploadsOrAsked, push_client
+from sync.transfer import DatasetTarget, TransferOptions, TransferResult
+
+_DEFAULTS: Final = TransferOptions()
+_CONVERSATIONS_MAX: Final = 5
+
+
+async def push_dataset(
+    session: aiohttp.ClientSession,
+    dataset: Dataset,
+    target: RemoteLocation,
+    *,
+    token: str | None = None,
+    options: TransferOptions = _DEFAULTS,
+    progress: Progress = silent,
+) -> TransferResult:
+    """Bring ``target`` up to the head of ``dataset``, making it if there is none.
+
+    Raises:
+        AuthenticationRequired, AccessDenied, PeerUnavailable: the target cannot be had.
+        ChainsDiverged: the target's head is not below ours and ``force`` is off.
+        RefConflict, RefCollision, NameCollision, SeedConflict, TransferRejected: the target refused.
+        UnsupportedOperation: a target that can only be read.
+    """
+    if target.protocol is Protocol.SIMPLE:
+        return await _push_to_folder(dataset, target, options, progress)
+    local_head = await dataset.head()
+    if local_head is None:
+        raise DatasetNotFound("the dataset has no head yet: there is nothing to push")
+    for _ in range(_CONVERSATIONS_MAX):
+        refs = HttpRefStore(session, target.url, token_headers(token))
+        remote_head = await refs.read(HEAD)
+        interval = await _interval(dataset, remote_head, options)
+        result = TransferResult(remote_head, local_head, interval.plan, dry_run=options.dry_run)
+        if result.up_to_date or options.dry_run:
+            return result
+        try:
+            moved = await _SmartPush(session, dataset, interval, progress).run(target, token, remote_head, options)
+        except Expired:
+            continue
+        await _require_head(refs, local_head)
+        return TransferResult(remote_head, local_head, interval.plan, moved)
+    raise TransferRejected(f"upload addresses of {target.url} expire before they can be used")
+
+
+async def _push_to_folder(
+    dataset: Dataset, target: RemoteLocation, options: TransferOptions, progress: Progress
+) -> TransferResult:
+    if target.is_web:
+        raise UnsupportedOperation(f"{target.url} can only be read", hint=f"push to odf+{target.url}")
+    await asyncio.to_thread(local_folder(target.url).mkdir, parents=True, exist_ok=True)
+    return await copy_chain(dataset, DatasetTarget(open_dataset(target.url)), options=options, progress=progress)
+
+
+async def _interval(dataset: Dataset, remote_head: Multihash | None, options: TransferOptions) -> ChainInterval:
+    try:
+        return await plan_interval(dataset, remote_head, None, force=False)
+    except ChainsDiverged as error:
+        if options.force:
+            return await plan_interval(dataset, None, None, force=True)
+        raise ChainsDiverged(
+            "the remote dataset has blocks that are not here",
+            expected=await dataset.head(),
+            found=remote_head,
+            hint="pull first; --force replaces the remote chain",
+        ) from error
+
+
+async def _require_head(refs: HttpRefStore, expected: Multihash) -> None:
+    found = await refs.read(HEAD)
+    if found != expected:
+        raise RefConflict("the push was confirmed and the remote head is another one", expected=expected, found=found)
+
+
+class _SmartPush:
+    def __init__(
+        self, session: aiohttp.ClientSession, dataset: Dataset, interval: ChainInterval, progress: Progress
+    ) -> None:
+        self._session, self._dataset, self._interval = session, dataset, interval
+        self._counter = Counter(progress, interval.files)
+        self._uploads: asyncio.Task[None] | None = None
+        self._conversation: Conversation | None = None
+
+    async def run(
+        self, target: RemoteLocation, token: str | None, remote_head: Multihash | None, options: TransferOptions
+    ) -> int:
+        """One conversation; how many objects travelled."""
+        script = push_client(
+            current_head=remote_head,
+            plan=self._interval.plan,
+            files=self._interval.files,
+            force=options.force,
+            visibility=options.visibility,
+        )
+        world: World = {PackPush: self._pack, StartUploads: self._start, UploadsOrAsked: self._uploads_or_asked}
+        async with open_conversation(self._session, target, "push", token) as conversation:
+            self._conversation = conversation
+            try:
+                await run_script(script, conversation, world)
+            finally:
+                await self._give_up()
+        return self._counter.done
+
+    async def _pack(self, _: PackPush) -> MetadataBlocksBatch:
+        assert self._conversation is not None
+        base64 = self._conversation.channel.peer_reads_base64
+        return await pack_interval(self._dataset, self._interval.hashes, base64=base64)
+
+    async def _start(self, effect: StartUploads) -> None:
+        self._uploads = asyncio.create_task(self._upload_all(effect.strategies))
+
+    async def _upload_all(self, strategies: Sequence[PushStrategy]) -> None:
+        uploads = Uploads(self._session, self._dataset, self._counter)
+        wanted = {
+            strategy.object_file.to_file(): strategy.upload_to
+            for strategy in strategies
+            if strategy.upload_to is not None
+        }
+
+        async def send(file: ObjectFile) -> None:
+            await uploads.send(file, wanted[file])
+
+        await in_parallel(wanted, send)
+
+    async def _uploads_or_asked(self, _: UploadsOrAsked) -> int | None:
+        assert self._uploads is not None
+        assert self._conversation is not None
+        await asyncio.wait({self._uploads, self._conversation.peek()}, return_when=asyncio.FIRST_COMPLETED)
+        if self._uploads.done():
+            self._uploads.result()
+            return None
+        await self._conversation.receive(ProgressRequest)
+        return self._counter.done
+
+    async def _give_up(self) -> None:
+        if self._uploads is not None:
+            self._uploads.cancel()
+            await asyncio.gather(self._uploads, return_exceptions=True)

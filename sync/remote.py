@@ -1,0 +1,82 @@
+"""From what people type for a remote dataset to how it is reached (spec: repositories, transfer protocols)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from opendatafabric.dataset_ref import DatasetUrl
+from opendatafabric.errors import UnsupportedOperation
+from opendatafabric.names import DatasetName
+from storage.open import scheme_of
+
+
+class Protocol(Enum):
+    """``SMART``: conversations over a WebSocket. ``SIMPLE``: walking what lies there."""
+
+    SMART = "smart"
+    SIMPLE = "simple"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteLocation:
+    """A dataset elsewhere. ``url`` ends in ``/`` for web addresses and has no ``odf+``."""
+
+    protocol: Protocol
+    url: str
+
+    @property
+    def is_web(self) -> bool:
+        return scheme_of(self.url) in {"http", "https"}
+
+    @property
+    def socket_url(self) -> str:
+        """The base for WebSockets: ``ws://`` or ``wss://``."""
+        return "ws" + self.url.removeprefix("http")
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: what a saved token belongs to."""
+        scheme, _, rest = self.url.partition("://")
+        return f"{scheme}://{rest.partition('/')[0]}/"
+
+    @property
+    def dataset_name(self) -> DatasetName:
+        """What to call the dataset here if nobody says: the last part of the path."""
+        return DatasetName(self.url.rstrip("/").rpartition("/")[2])
+
+
+_SMART: Final = {"odf+http": "http", "odf+https": "https"}
+_SIMPLE: Final = frozenset({"http", "https", "file", ""})
+_LATER: Final = {
+    "s3": "an S3 store",
+    "s3+http": "an S3 store",
+    "s3+https": "an S3 store",
+    "ipfs": "IPFS",
+    "ipns": "IPFS",
+}
+
+
+def parse_remote(text: str) -> RemoteLocation:
+    """Where ``text`` (a URL, or the path of a folder) leads.
+
+    Raises:
+        UnsupportedOperation: a scheme that has no transport.
+        MalformedIdentifier: no URL of its scheme.
+    """
+    scheme = scheme_of(text)
+    if scheme in _SMART:
+        return RemoteLocation(Protocol.SMART, _web_url(_SMART[scheme] + text[len(scheme) :]))
+    if scheme in _SIMPLE:
+        return RemoteLocation(Protocol.SIMPLE, _web_url(text) if scheme.startswith("http") else text)
+    if scheme in _LATER:
+        raise UnsupportedOperation(f"{scheme}:// needs {_LATER[scheme]}, which this version has no store for")
+    raise UnsupportedOperation(
+        f"there is no way to {scheme}:// addresses", expected="odf+http(s)://, http(s)://, file:// or a folder"
+    )
+
+
+def _web_url(text: str) -> str:
+    url = DatasetUrl.from_text(text).url
+    return url if url.endswith("/") else url + "/"
