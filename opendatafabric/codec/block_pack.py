@@ -36,6 +36,9 @@ _USTAR_TAIL: Final = b"0" + bytes(100) + b"ustar\00000" + bytes(247)
 _BEFORE_SIZE: Final = b"0000644\0" + b"0000000\0" * 2
 _AFTER_SIZE: Final = b"00000000000\0"
 _FIXED_SUM: Final = sum(_BEFORE_SIZE) + sum(_AFTER_SIZE) + sum(b" " * 8) + sum(_USTAR_TAIL)
+_ZEROS_BEHIND_END_MAX: Final = 1024 * 1024
+"""Programs fill up the last of their records, commonly of 10 KiB."""
+
 _GZIP_WBITS: Final = 31
 _LEVEL: Final = 2
 _PIECE_BYTES: Final = 64 * 1024
@@ -132,12 +135,10 @@ class _Inflated:
         return self.take(size + -size % _TAR_BLOCK)[:size]
 
     def expect_end(self) -> None:
-        """Only zeros may follow the first empty header, and nothing the end of the gzip member."""
-        while self._inflate():
-            if self._ready.strip(b"\0"):
-                break
-            self._ready.clear()
-        if self._ready.strip(b"\0") or self._inflater.unused_data or not self._inflater.eof:
+        """Only a few zeros may follow the first empty header, and nothing the end of the gzip member."""
+        while len(self._ready) <= _ZEROS_BEHIND_END_MAX and self._inflate():
+            pass
+        if self._ready.strip(b"\0") or not self._inflater.eof or self._inflater.unused_data:
             raise MalformedPack("pack goes on behind its end", hint="one gzip member with one tar archive")
 
     def _inflate(self) -> bool:
