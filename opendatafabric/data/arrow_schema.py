@@ -41,9 +41,13 @@ def arrow_schema_to_odf(schema: pa.Schema, *, encodings: bool = False) -> odf.Da
     """The schema in ODF's form; ``encodings`` keeps how Arrow holds the values as attributes of the fields.
 
     Raises:
-        MalformedData: intervals, unions, dictionaries, and maps of keys or values that would need an attribute.
+        MalformedData: intervals, unions, dictionaries, and maps of keys or values that would need an attribute; names
+            that are not UTF-8.
     """
-    return odf.DataSchema(tuple(_field(field, field.name, encodings) for field in schema))
+    try:
+        return odf.DataSchema(tuple(_field(field, field.name, encodings) for field in schema))
+    except UnicodeDecodeError as error:
+        raise MalformedData(f"the Arrow schema holds a name that is not UTF-8: {error}") from None
 
 
 def read_legacy_schema(data: bytes) -> pa.Schema:

@@ -20,6 +20,7 @@ from opendatafabric.data.parquet_footer import Footer, read_footer
 from opendatafabric.data.parquet_types import ParquetLeaf, decode_arrow_schema, parquet_leaves
 from opendatafabric.data.parquet_values import as_hashed
 from opendatafabric.data.struct_nulls import Leaf, depends_on_buffers, leaves
+from opendatafabric.data.type_codes import leaf_columns
 from opendatafabric.errors import LimitExceeded, MalformedData
 from opendatafabric.limits import PARQUET_BATCH_BYTES_MAX, PARQUET_FOOTER_BYTES_MAX, READ_CHUNK_BYTES
 
@@ -55,6 +56,15 @@ class ParquetRecords:
             if unit not in (None, "ns"):
                 self._file = _open(self._source, footer, unit)
         self.num_rows: int = self._file.metadata.num_rows
+
+    def top_level_types(self) -> list[pa.DataType]:
+        """The types of the top-level columns as they are hashed; structs by Parquet types alone."""
+        leaf_types = iter([leaf.column.type for leaf in self.leaves])
+        hashed = [[next(leaf_types) for _ in leaf_columns(pa.schema([field]))] for field in self.schema]
+        return [
+            field.type if pa.types.is_struct(field.type) else found[0]
+            for field, found in zip(self.schema, hashed, strict=True)
+        ]
 
     def close(self) -> None:
         """Let go of the file if it was opened here; a caller's file stays open."""
