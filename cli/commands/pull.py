@@ -1,0 +1,70 @@
+"""``odf pull``: fetch datasets, or what is new in them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import aiohttp
+import typer
+
+from cli.bulk import run_each
+from cli.credentials import token_for
+from cli.datasets import local_repository
+from cli.options import AsJson, RepositoryOption
+from cli.progress import progress_bars
+from cli.transfers import local_alias, print_transfer
+from opendatafabric.multihash import Multihash
+from sync.pull import pull_dataset
+from sync.remote import RemoteLocation, parse_remote
+from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
+
+
+def command(
+    remotes: Annotated[list[str], typer.Argument(metavar="URL|DIR", help="Where the datasets are.")],
+    name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="What to call it here.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a chain that has diverged.")] = False,
+    metadata_only: Annotated[bool, typer.Option("--metadata-only", help="Blocks without their objects.")] = False,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="BLOCK", help="Fetch again what follows this block.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would move.")] = False,
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Fetch datasets, or what is new in them, and check everything before it becomes visible.
+
+    By the smart protocol from odf+http(s)://, by the simple one from http(s)://, file:// and folders. After a failure
+    the same command goes on where it stopped.
+
+    \b
+    Example:
+        odf pull odf+http://127.0.0.1:8080/examples/us.faa.airports
+        odf pull file:///data/workspace/.kamu/datasets/fed01... --as weather
+    """
+    if name is not None and len(remotes) > 1:
+        raise typer.BadParameter("--as names one dataset, not several")
+    options = TransferOptions(
+        force=force,
+        metadata_only=metadata_only,
+        dry_run=dry_run,
+        since=None if since is None else Multihash.from_text(since),
+    )
+    target = local_repository(repository)
+
+    def pull_one(remote: str) -> None:
+        source = parse_remote(remote)
+        place = RepositoryTarget(target, local_alias(source, name))
+        print_transfer(str(place.alias), asyncio.run(_pull(source, place, options)), as_json=as_json)
+
+    if len(remotes) == 1:
+        pull_one(remotes[0])
+    else:
+        run_each(remotes, pull_one, as_json=as_json)
+
+
+async def _pull(source: RemoteLocation, place: RepositoryTarget, options: TransferOptions) -> TransferResult:
+    token = token_for(source.url)
+    with progress_bars(in_bytes=False) as advance:
+        async with aiohttp.ClientSession() as session:
+            return await pull_dataset(session, source, place, token=token, options=options, progress=advance)
