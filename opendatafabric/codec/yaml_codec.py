@@ -20,6 +20,7 @@ from opendatafabric.metadata.events import MetadataEvent
 from opendatafabric.metadata.snapshot import DatasetSnapshot
 
 __all__ = [
+    "MANIFEST_VERSIONS",
     "read_block_manifest",
     "read_event_manifest",
     "read_snapshot",
@@ -30,7 +31,9 @@ __all__ = [
     "write_snapshot",
 ]
 
-_VERSIONS: Final = {"DatasetSnapshot": 1, "MetadataBlock": 2, "MetadataEvent": 1}
+MANIFEST_VERSIONS: Final = {"DatasetSnapshot": 1, "MetadataBlock": 2, "MetadataEvent": 1}
+"""The kinds of manifests, each in the one version that is read and written."""
+
 _EVENT: Final = table_of(MetadataBlock).fields[-1].target
 _I32: Final = 2**31
 
@@ -82,7 +85,7 @@ def write_snapshot(snapshot: DatasetSnapshot) -> str:
 
 
 def _write(kind: str, content: dict[str, Any]) -> str:
-    return write_yaml({"kind": kind, "version": _VERSIONS[kind], "content": content})
+    return write_yaml({"kind": kind, "version": MANIFEST_VERSIONS[kind], "content": content})
 
 
 def _snapshot(document: Node) -> DatasetSnapshot:
@@ -120,8 +123,8 @@ def _check_kind(place: Place, kind: str) -> None:
 
 def _check_version(place: Place, kind: str) -> None:
     version = read_integer(place, minimum=-_I32, maximum=_I32 - 1)
-    if version != _VERSIONS[kind]:
-        state = "obsolete" if version < _VERSIONS[kind] else "newer than this software"
+    if version != MANIFEST_VERSIONS[kind]:
+        state = "obsolete" if version < MANIFEST_VERSIONS[kind] else "newer than this software"
         raise UnsupportedVersion(
-            place.locate(f"version {version} of {kind} is {state}"), expected=_VERSIONS[kind], found=version
+            place.locate(f"version {version} of {kind} is {state}"), expected=MANIFEST_VERSIONS[kind], found=version
         )
