@@ -1,0 +1,37 @@
+"""The catalog as one thing to open, pass on and close."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from catalog.accounts import Accounts
+from catalog.datasets import Datasets
+from catalog.engine import Database, open_database
+from catalog.tokens import Tokens
+
+
+class Catalog:
+    """Accounts, tokens and datasets over one database."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self.accounts = Accounts(database, now)
+        self.tokens = Tokens(database, now)
+        self.datasets = Datasets(database, now)
+
+
+@asynccontextmanager
+async def open_catalog(url: str, *, now: Callable[[], float] = time.time) -> AsyncIterator[Catalog]:
+    """The catalog at an SQLAlchemy URL, its schema brought up to date; ``now`` in seconds since 1970.
+
+    Raises:
+        MalformedInput: no usable URL.
+        TransientStorageError: the database cannot be opened.
+    """
+    database = open_database(url)
+    try:
+        await database.upgrade()
+        yield Catalog(database, now)
+    finally:
+        await database.close()

@@ -1,0 +1,162 @@
+"""An index of the datasets that are hosted: whose they are, who may see them. The bytes decide what exists.
+
+Names and ids are repeated from the repository's folders and can be rebuilt from there; owner and visibility are known
+here alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from catalog.accounts import Account
+from catalog.engine import Database
+from catalog.tables import datasets, reflog, roles
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.did import AccountId, DatasetId
+from opendatafabric.multihash import Multihash
+
+
+class Visibility(Enum):
+    """Who may read without a role."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+
+
+class Role(Enum):
+    """What an account may do with a dataset that is not its own."""
+
+    READER = "reader"
+    EDITOR = "editor"
+    MAINTAINER = "maintainer"
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRecord:
+    """What the catalog knows of a dataset."""
+
+    id: DatasetId
+    alias: DatasetAlias
+    owner_id: AccountId
+    visibility: Visibility
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMove:
+    """One line of the reflog; ``at`` in seconds since 1970."""
+
+    at: float
+    account_id: str | None
+    expected_head: str | None
+    new_head: str | None
+
+
+class Datasets:
+    """The datasets of one catalog."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    async def find(self, dataset_id: DatasetId) -> DatasetRecord | None:
+        """What is known of the dataset."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(datasets).where(datasets.c.id == str(dataset_id)))).first()
+        return None if row is None else _record(row)
+
+    async def put(self, record: DatasetRecord) -> None:
+        """Know a dataset; owner and visibility of one that is known stay."""
+        row = {
+            "id": str(record.id),
+            "alias": str(record.alias),
+            "alias_folded": str(record.alias).lower(),
+            "owner_id": str(record.owner_id),
+            "visibility": record.visibility.value,
+            "created_at": self._now(),
+        }
+        kept = {name: row[name] for name in ("alias", "alias_folded")}
+        async with self._database.writing() as connection:
+            statement = upsert(datasets).values(row).on_conflict_do_update(index_elements=["id"], set_=kept)
+            await connection.execute(statement)
+
+    async def set_visibility(self, dataset_id: DatasetId, visibility: Visibility) -> None:
+        """Make a dataset public or private."""
+        await self._change(dataset_id, visibility=visibility.value)
+
+    async def set_owner(self, dataset_id: DatasetId, owner: Account) -> None:
+        """Give a dataset to another account."""
+        await self._change(dataset_id, owner_id=str(owner.id))
+
+    async def forget(self, dataset_id: DatasetId) -> None:
+        """Know a dataset no longer."""
+        async with self._database.writing() as connection:
+            await connection.execute(delete(datasets).where(datasets.c.id == str(dataset_id)))
+
+    async def keep_only(self, known: Iterable[DatasetId]) -> int:
+        """Forget all others; how many these were."""
+        ids = {str(dataset_id) for dataset_id in known}
+        async with self._database.writing() as connection:
+            stored = set((await connection.execute(select(datasets.c.id))).scalars())
+            for gone in stored - ids:
+                await connection.execute(delete(datasets).where(datasets.c.id == gone))
+        return len(stored - ids)
+
+    async def grant(self, dataset_id: DatasetId, account: Account, role: Role | None) -> None:
+        """Give an account a role, or take it away."""
+        keys = {"dataset_id": str(dataset_id), "account_id": str(account.id)}
+        async with self._database.writing() as connection:
+            await connection.execute(delete(roles).filter_by(**keys))
+            if role is not None:
+                await connection.execute(insert(roles).values({**keys, "role": role.value}))
+
+    async def role(self, dataset_id: DatasetId, account: Account) -> Role | None:
+        """The role of an account that does not own the dataset."""
+        query = select(roles.c.role).where(roles.c.dataset_id == str(dataset_id), roles.c.account_id == str(account.id))
+        async with self._database.reading() as connection:
+            found = (await connection.execute(query)).scalar()
+        return None if found is None else Role(found)
+
+    async def log_move(
+        self,
+        dataset_id: DatasetId,
+        account: Account | None,
+        *,
+        expected_head: Multihash | None,
+        new_head: Multihash | None,
+    ) -> None:
+        """Note that a head moved."""
+        row = {
+            "dataset_id": str(dataset_id),
+            "at": self._now(),
+            "account_id": None if account is None else str(account.id),
+            "expected_head": None if expected_head is None else str(expected_head),
+            "new_head": None if new_head is None else str(new_head),
+        }
+        async with self._database.writing() as connection:
+            await connection.execute(insert(reflog).values(row))
+
+    async def moves(self, dataset_id: DatasetId) -> list[HeadMove]:
+        """How the head of a dataset moved, newest first."""
+        query = select(reflog).where(reflog.c.dataset_id == str(dataset_id)).order_by(reflog.c.id.desc())
+        async with self._database.reading() as connection:
+            rows = await connection.execute(query)
+            return [HeadMove(row.at, row.account_id, row.expected_head, row.new_head) for row in rows]
+
+    async def _change(self, dataset_id: DatasetId, **values: str) -> None:
+        async with self._database.writing() as connection:
+            await connection.execute(update(datasets).where(datasets.c.id == str(dataset_id)).values(values))
+
+
+def _record(row: Row[Any]) -> DatasetRecord:
+    return DatasetRecord(
+        DatasetId.from_text(row.id),
+        DatasetAlias.from_text(row.alias),
+        AccountId.from_text(row.owner_id),
+        Visibility(row.visibility),
+    )

@@ -1,0 +1,114 @@
+"""The database behind the catalog: SQLite by default, others by URL. Opening it brings its schema up to date.
+
+SQLite runs with a write-ahead log and enforced foreign keys; a writing transaction takes the write lock when it begins,
+so that two writers queue instead of failing half-way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from opendatafabric.errors import MalformedInput, StorageError, TransientStorageError
+
+_BUSY_MS: Final = 15_000
+"""How long a writer waits for another one."""
+
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_IMMEDIATE: Final = "immediate"
+
+
+class Database:
+    """Transactions on one database."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that only reads."""
+        with _translated():
+            async with self._engine.connect() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that holds the write lock from its start; committed at the end, undone on any error."""
+        with _translated():
+            async with self._engine.connect() as connection:
+                await connection.execution_options(**{_IMMEDIATE: True})
+                async with connection.begin():
+                    yield connection
+
+    async def upgrade(self) -> None:
+        """Bring the schema up to date."""
+        with _translated():
+            async with self._engine.connect() as connection:
+                await connection.execution_options(**{_IMMEDIATE: True})
+                async with connection.begin():
+                    await connection.run_sync(_upgrade)
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def open_database(url: str) -> Database:
+    """The database at an SQLAlchemy URL with an async driver.
+
+    Raises:
+        MalformedInput: no such URL.
+    """
+    try:
+        engine = create_async_engine(url)
+    except (ArgumentError, ModuleNotFoundError) as error:
+        raise MalformedInput(
+            f"catalog URL cannot be used: {error}", hint="sqlite+aiosqlite:///catalog.sqlite"
+        ) from None
+    if engine.dialect.name == "sqlite":
+        event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+        event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return Database(engine)
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of an SQLite file."""
+    return f"sqlite+aiosqlite:///{path}"
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # transactions are begun by _begin_sqlite
+    cursor = connection.cursor()
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={_BUSY_MS}"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    immediate = connection.get_execution_options().get(_IMMEDIATE)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _upgrade(connection: Connection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+class _translated:  # noqa: N801  used as a function
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, OperationalError):
+            raise TransientStorageError(f"the catalog cannot be used: {error.orig}") from error
+        if isinstance(error, SQLAlchemyError):
+            raise StorageError(f"the catalog failed: {error}") from error

@@ -1,0 +1,1 @@
+"""Steps of the catalog's schema, oldest first; each is frozen once released."""
