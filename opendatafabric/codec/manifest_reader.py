@@ -86,7 +86,7 @@ def read_text(place: Place) -> str:
         if isinstance(node.value, str):
             return node.value
     raise place.wrong(
-        "this is text", expected="text", hint="put quotes around it" if isinstance(node, Scalar) else None
+        "must be text", expected="text", hint="put quotes around it" if isinstance(node, Scalar) else None
     )
 
 
@@ -94,7 +94,7 @@ def read_integer(place: Place, *, minimum: int, maximum: int) -> int:
     """A whole number within bounds, both inclusive."""
     value = place.node.value if isinstance(place.node, Scalar) else None
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
-        raise place.wrong("this is a whole number", expected=f"{minimum} to {maximum}")
+        raise place.wrong("must be a whole number", expected=f"{minimum} to {maximum}")
     return value
 
 
@@ -102,7 +102,7 @@ def _key(at_key: Place) -> str:
     node = at_key.node
     if isinstance(node, Scalar) and isinstance(node.value, str):
         return node.value
-    raise at_key.wrong("names of fields are text", expected="text")
+    raise at_key.wrong("the name of a field must be text", expected="text")
 
 
 def _known_name(at_key: Place, table: str, name: str, allowed: Iterable[str]) -> str:
@@ -197,14 +197,14 @@ def _parsed(place: Place, parse: Any) -> Any:
 
 def _items(place: Place) -> list[Place]:
     if not isinstance(place.node, Sequence):
-        raise place.wrong("this is a list", expected="a list")
+        raise place.wrong("must be a list", expected="a list")
     return [place.item(index, node) for index, node in enumerate(place.node.items)]
 
 
 def _bool(place: Place) -> bool:
     value = place.node.value if isinstance(place.node, Scalar) else None
     if not isinstance(value, bool):
-        raise place.wrong("this is true or false", expected="true or false")
+        raise place.wrong("must be true or false", expected="true or false")
     return value
 
 
@@ -229,13 +229,13 @@ def _bytes(place: Place) -> bytes:
     except (binascii.Error, ValueError):
         data = None
     if data is None or base64.b64encode(data).decode() != text:
-        raise place.wrong("this is base64", expected="standard base64 with padding")
+        raise place.wrong("must be base64", expected="standard base64 with padding")
     return data
 
 
 def _attributes(place: Place) -> ExtraAttributes:
     if not isinstance(place.node, Mapping):
-        raise place.wrong("attributes are a mapping", expected="a mapping")
+        raise place.wrong("must be a mapping", expected="a mapping")
     try:
         return ExtraAttributes.from_mapping(_free(place))
     except MalformedManifest:
