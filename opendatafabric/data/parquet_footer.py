@@ -59,13 +59,18 @@ def _outline(reader: _Compact) -> tuple[bytes | None, bytes]:
         if field == _SCHEMA_FIELD and kind == _LIST:
             _check_schema(reader)
         elif field == _KEY_VALUES_FIELD and kind == _LIST:
-            for key_start, key, value in _key_values(reader):
-                if key == ARROW_SCHEMA_KEY:
-                    found = value
-                    hidden[key_start : key_start + len(key)] = _HIDDEN_KEY
+            for key_start, value in _arrow_schemas(reader):
+                hidden[key_start : key_start + len(_HIDDEN_KEY)] = _HIDDEN_KEY
+                found = value
         else:
             reader.skip(kind)
     return found, bytes(hidden)
+
+
+def _arrow_schemas(reader: _Compact) -> list[tuple[int, bytes | None]]:
+    """Position of the key, and value, of each embedded Arrow schema: there should be one, and the last one counts."""
+    entries = list(_key_values(reader))
+    return [(key_start, value) for key_start, key, value in entries if key == ARROW_SCHEMA_KEY]
 
 
 def _check_schema(reader: _Compact) -> None:
