@@ -20,6 +20,7 @@ from opendatafabric.codec.manifest_place import Place
 from opendatafabric.codec.other_versions import SAME_FIELD, former_field, former_kind, former_value
 from opendatafabric.codec.tables import FieldSpec, Kind, UnionSpec, enum_text, spellings, table_of
 from opendatafabric.codec.yaml_reader import Mapping, Node, Scalar, Sequence
+from opendatafabric.codec.yaml_scalars import PlainValue, resolve_integer
 from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedInput, MalformedManifest
@@ -92,10 +93,19 @@ def read_text(place: Place) -> str:
 
 def read_integer(place: Place, *, minimum: int, maximum: int) -> int:
     """A whole number within bounds, both inclusive."""
-    value = place.node.value if isinstance(place.node, Scalar) else None
+    value = _number(place)
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise place.wrong("must be a whole number", expected=f"{minimum} to {maximum}")
     return value
+
+
+def _number(place: Place) -> PlainValue:
+    node = place.node
+    if not isinstance(node, Scalar):
+        return None
+    if place.any_word:  # where any word is text, it is the digits that count and not what a tag says of them
+        return resolve_integer(node.text) if node.plain else None
+    return node.value
 
 
 def _key(at_key: Place) -> str:

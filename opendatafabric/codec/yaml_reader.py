@@ -49,10 +49,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scalar(Node):
-    """``value`` is what the scalar means; ``text`` what it says, whatever it means."""
+    """``value`` is what the scalar means; ``text`` what it says, whatever it means; ``plain`` is one without quotes."""
 
     text: str
     value: PlainValue
+    plain: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +150,7 @@ def _not_yaml(error: yaml.MarkedYAMLError) -> MalformedManifest:
 
 
 def _scalar(event: Any) -> Scalar:
-    return Scalar(**_extent(event, ()), text=event.value, value=_meaning(event))
+    return Scalar(**_extent(event, ()), text=event.value, value=_meaning(event), plain=not event.style)
 
 
 def _meaning(event: Any) -> PlainValue:

@@ -31,6 +31,7 @@ content:
   kind: Root
   metadata:
 """
+EMPTY = SNAPSHOT.rstrip() + " []\n"
 PUSH_SOURCE = """\
   - kind: AddPushSource
     sourceName: s
@@ -211,6 +212,23 @@ def test_tags_of_yaml_itself_are_understood() -> None:
     event = read_event_manifest(event_of(text + "  f: !!seq []\n"))
 
     assert event == AddData(extra=ExtraAttributes('{"a":"1","b":2,"c":3.0,"d":null,"e":true,"f":[]}'))
+
+
+@pytest.mark.parametrize("name", ["123", "true", "null", "0x1", '"quoted"', "1.5"])
+def test_around_the_events_any_word_is_text(name: str) -> None:
+    assert str(read_snapshot(EMPTY.replace("foo", name)).name) == name.strip('"')
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"), [("1", True), ("0x1", True), ("!!str 1", True), ('"1"', False), ("1.0", False)]
+)
+def test_around_the_events_numbers_are_their_unquoted_digits(version: str, taken: bool) -> None:
+    text = EMPTY.replace("version: 1", f"version: {version}")
+
+    if taken:
+        assert read_snapshot(text).metadata == ()
+    else:
+        assert "version: must be a whole number" in refusal(text).message
 
 
 @pytest.mark.parametrize("null", ["null", "~", ""])
