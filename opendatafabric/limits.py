@@ -52,6 +52,10 @@ PACK_BLOCKS_MAX: Final = 1_000_000
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest WebSocket message, sent or received: what the reference can receive."""
 
+MESSAGE_VALUES_MAX: Final = 2_000_000
+"""Most JSON values in one message besides the bytes of a pack: some 130,000 objects with their addresses. Python needs
+up to a hundred times the memory of their text."""
+
 FRAME_BYTES_MAX: Final = 16 * 1024 * 1024
 """Largest WebSocket frame the reference can receive."""
 

@@ -12,9 +12,8 @@ from typing import Any, Final, TypeVar
 
 from opendatafabric.errors import OdfError, ProtocolViolation, TransferRejected
 from sync.smart.channels import Channel, ChannelClosed
-from sync.smart.effects import Close, Effect, Receive, ReceiveWithin, Script, Send
-from sync.smart.messages import Message, PullMetadata, PullObjectsRequest, PushMetadata
-from sync.smart.pull import ReceiveOrEnd
+from sync.smart.effects import Close, Effect, Receive, ReceiveOrEnd, ReceiveWithin, Script, Send
+from sync.smart.messages import Message, PullMetadata, PushMetadata
 from sync.smart.refusals import error_of
 from sync.smart.wire import read_message, read_refusal, write_message
 
@@ -55,9 +54,9 @@ class Conversation:
         await asyncio.wait({self._task()}, timeout=timeout_s)
         return await self.receive(expected) if self._task().done() else None
 
-    async def receive_or_end(self) -> PullObjectsRequest | None:
+    async def receive_or_end(self, expected: type[M]) -> M | None:
         try:
-            return await self.receive(PullObjectsRequest)
+            return await self.receive(expected)
         except ChannelClosed:
             return None
 
@@ -96,7 +95,7 @@ async def run_script(script: Script[R], conversation: Conversation, world: World
         Send: lambda effect: conversation.send(effect.message),
         Receive: lambda effect: conversation.receive(effect.expected),
         ReceiveWithin: lambda effect: conversation.receive_within(effect.expected, effect.timeout_s),
-        ReceiveOrEnd: lambda _: conversation.receive_or_end(),
+        ReceiveOrEnd: lambda effect: conversation.receive_or_end(effect.expected),
         Close: lambda effect: conversation.channel.close(effect.code, effect.reason),
         **world,
     }

@@ -50,6 +50,13 @@ class ReceiveWithin(Effect[M | None]):
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiveOrEnd(Effect[M | None]):
+    """As ``Receive`` where the peer may as well leave: ``None`` when it closed."""
+
+    expected: type[M]
+
+
+@dataclass(frozen=True, slots=True)
 class Close(Effect[None]):
     """End the conversation; ``reason`` has at most 123 bytes."""
 

@@ -111,7 +111,7 @@ class TransferUrl(Message):
     @model_validator(mode="before")
     @classmethod
     def _headers_as_tuple(cls, data: Any) -> Any:
-        return {**data, "headers": tuple(data.get("headers") or ())} if isinstance(data, dict) else data
+        return _with_tuple(data, "headers")
 
 
 class PullPhase(Message):

@@ -12,12 +12,12 @@ from itertools import islice
 from typing import Final
 
 from opendatafabric.chain.objects import ObjectFile
-from opendatafabric.errors import ChainsDiverged, OdfError, TransferRejected
+from opendatafabric.errors import ChainsDiverged, OdfError, ProtocolViolation, TransferRejected
 from opendatafabric.limits import OBJECTS_PER_REQUEST_MAX
 from opendatafabric.multihash import Multihash
 from sync.packed import PackedBlocks
 from sync.plan import TransferPlan
-from sync.smart.effects import Close, Effect, Receive, Script, Send, perform
+from sync.smart.effects import Close, Effect, Receive, ReceiveOrEnd, Script, Send, perform
 from sync.smart.messages import (
     MetadataBlocksBatch,
     ObjectFileReference,
@@ -87,11 +87,25 @@ class PullOutcome:
 
     plan: TransferPlan
     objects_requested: int = 0
-    refused: bool = False
+    error: OdfError | None = None
+    """Why it ended before the client had what it asked for."""
+
+    @property
+    def refused(self) -> bool:
+        return self.error is not None
 
 
 def pull_server() -> Script[PullOutcome]:
-    """The serving end. Ends when the client closes, which the driver turns into the end of the script."""
+    """The serving end. The client may leave once it knows the plan; whatever goes wrong closes with the reason."""
+    phase = [_INITIAL]
+    try:
+        return (yield from _serve_pull(phase))
+    except OdfError as error:
+        yield from perform(Close(CLOSE_ERROR, close_reason(internal(phase[0], error.message))))
+        return PullOutcome(TransferPlan(), error=error)
+
+
+def _serve_pull(phase: list[PullPhase]) -> Script[PullOutcome]:
     request = yield from perform(Receive(PullRequest))
     try:
         interval = yield from perform(
@@ -101,31 +115,25 @@ def pull_server() -> Script[PullOutcome]:
         return (yield from _refuse_interval(error))
     except OdfError as error:
         yield from perform(Send(internal(_INITIAL, error.message)))
-        return (yield from _refused(error, _INITIAL))
+        raise
     yield from perform(Send(PullAccepted(Ok=PullAcceptance(transfer_plan=WirePlan.of(interval.plan)))))
-    if interval.plan.num_blocks == 0:
+    if interval.plan.num_blocks == 0 or (yield from perform(ReceiveOrEnd(PullMetadataRequest))) is None:
         return PullOutcome(interval.plan)
-    yield from perform(Receive(PullMetadataRequest))
-    try:
-        batch = yield from perform(PackInterval(interval))
-    except OdfError as error:
-        return (yield from _refused(error, _METADATA))
+    phase[0] = _METADATA
+    batch = yield from perform(PackInterval(interval))
     yield from perform(Send(PullMetadata(blocks=batch)))
+    phase[0] = _OBJECTS
     return (yield from _serve_objects(interval.plan))
 
 
 def _serve_objects(plan: TransferPlan) -> Script[PullOutcome]:
     requested = 0
     while True:
-        request = yield from perform(ReceiveOrEnd())
+        request = yield from perform(ReceiveOrEnd(PullObjectsRequest))
         if request is None:
             return PullOutcome(plan, requested)
-        files = [reference.to_file() for reference in request.object_files]
-        try:
-            urls = yield from perform(DownloadUrls(files))
-        except OdfError as error:
-            return (yield from _refused(error, _OBJECTS))
-        requested += len(files)
+        urls = yield from perform(DownloadUrls([reference.to_file() for reference in request.object_files]))
+        requested += len(urls)
         strategies = tuple(
             PullStrategy(object_file=reference, download_from=url)
             for reference, url in zip(request.object_files, urls, strict=True)
@@ -133,21 +141,11 @@ def _serve_objects(plan: TransferPlan) -> Script[PullOutcome]:
         yield from perform(Send(PullStrategies(object_transfer_strategies=strategies)))
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiveOrEnd(Effect[PullObjectsRequest | None]):
-    """The next request for objects, or ``None`` when the client closed."""
-
-
 def _refuse_interval(error: ChainsDiverged) -> Script[PullOutcome]:
     head, tail = Multihash.from_text(error.found or ""), Multihash.from_text(error.expected or "")
     yield from perform(Send(invalid_interval(head=head, tail=tail)))
     yield from perform(Close(CLOSE_NORMAL, "invalid interval"))
-    return PullOutcome(TransferPlan(), refused=True)
-
-
-def _refused(error: OdfError, phase: PullPhase) -> Script[PullOutcome]:
-    yield from perform(Close(CLOSE_ERROR, close_reason(internal(phase, error.message))))
-    return PullOutcome(TransferPlan(), refused=True)
+    return PullOutcome(TransferPlan(), error=error)
 
 
 # --- client
@@ -209,6 +207,8 @@ def _download(files: Sequence[ObjectFile]) -> Script[None]:
         references = tuple(ObjectFileReference.of(file) for file in files)
         yield from perform(Send(PullObjectsRequest(object_files=references)))
         answer = yield from perform(Receive(PullStrategies))
+        if [strategy.object_file for strategy in answer.object_transfer_strategies] != list(references):
+            raise ProtocolViolation("the server answers with other objects than were asked for")
         files = yield from perform(DownloadObjects(answer.object_transfer_strategies))
         if not files:
             return

@@ -11,11 +11,12 @@ success. So after the client's ``Complete`` the server sends nothing but the con
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from opendatafabric.chain.objects import ObjectFile
-from opendatafabric.errors import OdfError
+from opendatafabric.errors import OdfError, ProtocolViolation
 from opendatafabric.limits import OBJECTS_PER_REQUEST_MAX, PROGRESS_INTERVAL_S
 from opendatafabric.multihash import Multihash
 from sync.packed import PackedBlocks
@@ -43,7 +44,7 @@ from sync.smart.messages import (
     Visibility,
     WirePlan,
 )
-from sync.smart.refusals import CLOSE_ERROR, CLOSE_NORMAL, close_reason, invalid_head, refusal_of
+from sync.smart.refusals import CLOSE_ERROR, CLOSE_NORMAL, close_reason, error_of, invalid_head, refusal_of
 
 SUCCESS: Final = "Client push flow succeeded"
 _INITIAL: Final = PushPhase(Push="InitialRequest")
@@ -102,26 +103,35 @@ class PushOutcome:
 
 def push_server() -> Script[PushOutcome]:
     """The receiving end."""
-    request = yield from perform(Receive(PushRequest))
-    head = yield from perform(ReadHead())
-    if request.current_head != head:
-        yield from perform(Send(invalid_head(peer_head=request.current_head, own_head=head)))
-        yield from perform(Close(CLOSE_NORMAL, "invalid head"))
-        return PushOutcome(request.current_head, None)
-    phase = [_INITIAL]
+    phase, head = [_INITIAL], None
     try:
+        request = yield from perform(Receive(PushRequest))
+        head = yield from perform(ReadHead())
+        if request.current_head != head:
+            return (yield from _refuse_head(request.current_head, head))
         new_head = yield from _take_push(request, phase)
     except OdfError as error:
         yield from perform(Close(CLOSE_ERROR, close_reason(refusal_of(error, phase[0]))))
         return PushOutcome(head, None, error=error)
-    yield from perform(Send(PushConfirmed()))
+    with suppress(OdfError):  # whether or not the client waits for it: the head has moved
+        yield from perform(Send(PushConfirmed()))
     return PushOutcome(head, new_head, created=head is None)
+
+
+def _refuse_head(peer_head: Multihash | None, own_head: Multihash | None) -> Script[PushOutcome]:
+    refused = invalid_head(peer_head=peer_head, own_head=own_head)
+    yield from perform(Send(refused))
+    yield from perform(Close(CLOSE_NORMAL, "invalid head"))
+    return PushOutcome(own_head, None, error=error_of(refused))
 
 
 def _take_push(request: PushRequest, phase: list[PushPhase]) -> Script[Multihash]:
     yield from perform(Send(Accepted(Ok=Empty())))
     metadata = yield from perform(Receive(PushMetadata))
     phase[0] = _METADATA
+    announced, found = request.transfer_plan.num_blocks, metadata.new_blocks.num_blocks
+    if announced != found:
+        raise ProtocolViolation("another number of blocks comes than was announced", expected=announced, found=found)
     pack = PackedBlocks(metadata.new_blocks.payload, count_max=request.transfer_plan.num_blocks)
     yield from perform(ExaminePush(pack, request.force_update_if_diverged))
     phase[0] = _TARGET

@@ -32,8 +32,15 @@ from sync.smart.messages import (
 CLOSE_NORMAL: Final = 1000
 CLOSE_POLICY: Final = 1008
 CLOSE_ERROR: Final = 1011
+HEAD_MOVED: Final = "head moved"
+"""What our servers say of a head that moved before the commit: two hashes do not fit into the reason of a close."""
+
 CLOSE_REASON_BYTES_MAX: Final = 123
 """RFC 6455, 5.5: a control frame carries 125 bytes, two of which are the code."""
+
+
+_MOVED: Final = "the head of the remote dataset moved while pushing"
+_MOVED_HINT: Final = "push again; it starts from the new head"
 
 
 def internal(phase: PullPhase | PushPhase, message: str) -> Refused:
@@ -60,6 +67,8 @@ def refusal_of(error: OdfError, phase: PullPhase | PushPhase) -> Refused:
             return Refused(Err=Refusal(RefCollision=TakenId.model_validate({"dataset_id": error.found})))
         case NameCollisionError() if error.found is not None:
             return Refused(Err=Refusal(NameCollision=TakenName(dataset_alias=error.found)))
+        case RefConflict():
+            return internal(phase, HEAD_MOVED)
         case _:
             return internal(phase, error.message)
 
@@ -87,10 +96,10 @@ def error_of(refused: Refused) -> OdfError:
     refusal = refused.Err
     if refusal.InvalidHead is not None:
         return RefConflict(
-            "the head of the remote dataset moved while pushing",
+            _MOVED,
             expected=refusal.InvalidHead.actual_head or "no dataset",
             found=refusal.InvalidHead.expected_head or "no dataset",
-            hint="push again; it starts from the new head",
+            hint=_MOVED_HINT,
         )
     if refusal.InvalidInterval is not None:
         return ChainsDiverged(
@@ -111,5 +120,10 @@ def error_of(refused: Refused) -> OdfError:
             f"the name {refusal.NameCollision.dataset_alias} is taken in the remote repository",
             found=refusal.NameCollision.dataset_alias,
         )
-    message = refusal.Internal.error_message if refusal.Internal is not None else "no reason given"
+    return _failure(refusal.Internal.error_message if refusal.Internal is not None else "no reason given")
+
+
+def _failure(message: str) -> OdfError:
+    if message == HEAD_MOVED:
+        return RefConflict(_MOVED, hint=_MOVED_HINT)
     return TransferRejected(f"the remote repository refused: {message}")

@@ -15,7 +15,7 @@ import orjson
 from pydantic import ValidationError
 
 from opendatafabric.errors import LimitExceeded, MalformedIdentifier, ProtocolViolation
-from opendatafabric.limits import MESSAGE_BYTES_MAX
+from opendatafabric.limits import MESSAGE_BYTES_MAX, MESSAGE_VALUES_MAX
 from sync.smart.messages import Message, PullMetadata, PushMetadata, Refused
 
 M = TypeVar("M", bound=Message)
@@ -39,8 +39,9 @@ def read_message(text: str, expected: type[M]) -> M:
     """``text`` as the message that is due.
 
     Raises:
-        LimitExceeded: over ``MESSAGE_BYTES_MAX``.
-        ProtocolViolation: not that message; the error names the field.
+        LimitExceeded: over ``MESSAGE_BYTES_MAX`` or ``MESSAGE_VALUES_MAX``.
+        ProtocolViolation: not that message; the error names the field. An ``Err`` that nobody could read is one too,
+            as it would pass for the empty messages.
     """
     if len(text) > MESSAGE_BYTES_MAX:
         raise LimitExceeded("message is too long", expected=f"at most {MESSAGE_BYTES_MAX} bytes", found=len(text))
@@ -52,7 +53,7 @@ def read_refusal(text: str) -> Refused | None:
     try:
         value = orjson.loads(text)
         return Refused.model_validate(value) if isinstance(value, dict) and "Err" in value else None
-    except (orjson.JSONDecodeError, ValidationError):
+    except (orjson.JSONDecodeError, ValidationError, MalformedIdentifier):
         return None
 
 
@@ -61,6 +62,9 @@ def _parsed(text: str, expected: type[M]) -> Any:
     if issubclass(expected, PushMetadata | PullMetadata) and (found := _PAYLOAD.search(text)) is not None:
         pack = _bytes_of(text, *found.span(1), expected)
         rest = f'{text[: found.start()]}"payload":""{text[found.end() :]}'
+    values = rest.count(",") + rest.count("[") + rest.count("{")
+    if values > MESSAGE_VALUES_MAX:
+        raise LimitExceeded("message holds too many values", expected=f"at most {MESSAGE_VALUES_MAX}", found=values)
     try:
         value = orjson.loads(rest)
     except orjson.JSONDecodeError as error:
@@ -73,6 +77,8 @@ def _parsed(text: str, expected: type[M]) -> Any:
 def _validated(value: Any, expected: type[M]) -> M:
     if not isinstance(value, dict):
         raise ProtocolViolation("message is no JSON object", expected=expected.__name__, found=type(value).__name__)
+    if "Err" in value and expected is not Refused:
+        raise ProtocolViolation("the peer refused for a reason that cannot be read", expected=expected.__name__)
     try:
         return expected.model_validate(value)
     except ValidationError as error:
@@ -108,15 +114,22 @@ def _from_base64(batch: dict[str, Any], expected: type[Message]) -> bytes:
 
 def _bytes_of(text: str, start: int, end: int, expected: type[Message]) -> bytes:
     pack = bytearray()
-    while start < end:
-        cut = end if end - start <= _PIECE_CHARS else text.find(",", start + _PIECE_CHARS, end)
+    while start <= end:
+        cut = text.find(",", start + _PIECE_CHARS, end)
         cut = end if cut < 0 else cut
-        try:
-            pack += bytes(orjson.loads(f"[{text[start:cut]}]"))
-        except (orjson.JSONDecodeError, ValueError, TypeError):
-            raise ProtocolViolation("payload holds something that is no byte", expected=expected.__name__) from None
+        pack += _piece(text[start:cut], expected)
         start = cut + 1
     return bytes(pack)
+
+
+def _piece(numbers: str, expected: type[Message]) -> bytes:
+    try:
+        piece = bytes(orjson.loads(f"[{numbers}]"))
+    except (orjson.JSONDecodeError, ValueError, TypeError):
+        raise ProtocolViolation("payload holds something that is no byte", expected=expected.__name__) from None
+    if not piece:
+        raise ProtocolViolation("payload is empty, or has a comma too many", expected=expected.__name__)
+    return piece
 
 
 def _dump(message: Message) -> bytes:
