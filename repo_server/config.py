@@ -1,0 +1,52 @@
+"""Every setting of the server, with its default; the only reader of the environment (``ODF_…``)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from catalog.datasets import Visibility
+from catalog.engine import sqlite_url
+from opendatafabric.limits import OBJECT_BYTES_MAX
+
+
+class Tenancy(Enum):
+    """Whether datasets lie under accounts: ``/account/name`` or ``/name``."""
+
+    SINGLE = "single"
+    MULTI = "multi"
+
+
+class Settings(BaseSettings):
+    """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
+
+    model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
+
+    repo: Path = Field(Path("repository"), description="folder of the repository")
+    catalog_url: str | None = Field(None, description="SQLAlchemy URL; an SQLite file beside the datasets by default")
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    public_url: str | None = Field(None, description="what clients call this server; needed behind a proxy")
+    tenancy: Tenancy = Field(Tenancy.MULTI, description="multi: /account/name; single: /name")
+    default_account: str = Field("admin", description="owner of datasets that say no other")
+    default_visibility: Visibility = Field(Visibility.PRIVATE, description="of datasets found in the folder")
+    anonymous_access: bool = Field(True, description="whether public datasets are served without a token")
+    object_bytes_max: int = Field(OBJECT_BYTES_MAX, gt=0, description="largest object taken, in bytes")
+    login_token_days: float = Field(30, gt=0, description="how long a token from a password login is good")
+    upload_lease_s: float = Field(86_400, gt=0, description="how long an unfinished upload is kept, in seconds")
+    pending_lease_s: float = Field(86_400, gt=0, description="how long an unfinished new dataset is kept, in seconds")
+    requests_at_once: int = Field(2_000, gt=0, description="requests served at once; more are answered 503")
+    pushes_at_once: int = Field(8, gt=0, description="push conversations at once; each may hold 64 MiB")
+    stall_s: float = Field(30, gt=0, description="longest silence of an uploading client, in seconds")
+    idle_s: float = Field(15, gt=0, description="how long a silent connection is kept, in seconds")
+    stop_s: float = Field(30, ge=0, description="how long running requests may go on when the server stops, in seconds")
+    reuse_port: bool = Field(False, description="let several server processes share the port")
+    access_log: bool = Field(True, description="one line per request")
+
+    @property
+    def database_url(self) -> str:
+        """Where the catalog lies."""
+        return self.catalog_url or sqlite_url(self.repo / ".catalog.sqlite")

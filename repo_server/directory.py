@@ -1,0 +1,66 @@
+"""Which dataset a path names, and what is known of it; remembered for a moment, since every request asks."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from catalog.accounts import Account
+from catalog.datasets import DatasetRecord, Datasets, Visibility
+from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
+from opendatafabric.errors import DatasetNotFound
+from storage.repository import DatasetEntry, Repository
+
+_CACHED_S: Final = 1.0
+_CACHED_MAX: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A dataset that lies here; ``entry.pending`` while its first push is under way."""
+
+    entry: DatasetEntry
+    record: DatasetRecord
+
+
+class Directory:
+    """Aliases and ids → datasets. Datasets that the catalog does not know belong to ``default_owner``."""
+
+    def __init__(
+        self, repository: Repository, datasets: Datasets, *, default_owner: Account, default_visibility: Visibility
+    ) -> None:
+        self._repository = repository
+        self._datasets = datasets
+        self._default_owner = default_owner
+        self._default_visibility = default_visibility
+        self._known: OrderedDict[DatasetRef, tuple[float, Hosted]] = OrderedDict()
+
+    async def find(self, ref: DatasetRef) -> Hosted | None:
+        """The dataset, pending ones included; ``None`` when there is none."""
+        known = self._known.get(ref)
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        hosted = await self._look_up(ref)
+        if hosted is not None and not hosted.entry.pending:
+            self._known[ref] = (time.monotonic() + _CACHED_S, hosted)
+            self._known.move_to_end(ref)
+            while len(self._known) > _CACHED_MAX:
+                self._known.popitem(last=False)
+        return hosted
+
+    def forget(self, ref: DatasetAlias) -> None:
+        """Look again next time."""
+        self._known.pop(ref, None)
+
+    async def _look_up(self, ref: DatasetRef) -> Hosted | None:
+        try:
+            entry = await self._repository.find(ref, include_pending=True)
+        except DatasetNotFound:
+            return None
+        record = await self._datasets.find(entry.id)
+        return Hosted(entry, record or self._unknown(entry))
+
+    def _unknown(self, entry: DatasetEntry) -> DatasetRecord:
+        return DatasetRecord(entry.id, entry.alias, self._default_owner.id, self._default_visibility)

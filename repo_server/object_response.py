@@ -1,0 +1,134 @@
+"""Immutable bytes over HTTP: conditional answers, ranges, and the cheapest way from the disk to the wire (RFC 9110).
+
+Small objects are read at once and sent with their headers; larger ones the kernel sends. Names are hashes, so the name is
+the strong ETag and the answer may be kept for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from aiohttp import web
+
+from opendatafabric.errors import ObjectNotFound
+from opendatafabric.limits import INLINE_READ_BYTES_MAX
+
+_RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))", re.ASCII | re.IGNORECASE)
+_IMMUTABLE: Final = "public, max-age=31536000, immutable"
+_PRIVATE: Final = "private, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Bytes to send: ``start`` and how many; ``partial`` when not all of ``size``."""
+
+    start: int
+    count: int
+    size: int
+    partial: bool = False
+
+    @property
+    def content_range(self) -> str:
+        return f"bytes {self.start}-{self.start + self.count - 1}/{self.size}"
+
+
+async def send_object(request: web.Request, path: Path, name: str, *, is_public: bool) -> web.StreamResponse:
+    """The file ``path`` as the object ``name``.
+
+    Raises:
+        ObjectNotFound: there is no such file.
+    """
+    headers = {
+        "ETag": f'"{name}"',
+        "Accept-Ranges": "bytes",
+        "Cache-Control": _IMMUTABLE if is_public else _PRIVATE,
+        "Content-Type": "application/octet-stream",
+    }
+    if _matches(request.headers.get("If-None-Match"), name):
+        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+    file = _opened(path, name)
+    try:
+        return await _send(request, file, name, headers)
+    finally:
+        file.close()
+
+
+async def _send(request: web.Request, file: BinaryIO, name: str, headers: dict[str, str]) -> web.StreamResponse:
+    size = os.fstat(file.fileno()).st_size
+    window = window_of(request.headers, name, size)
+    if window is None:
+        headers["Content-Range"] = f"bytes */{size}"
+        return web.Response(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=headers)
+    status = HTTPStatus.OK
+    if window.partial:
+        headers["Content-Range"] = window.content_range
+        status = HTTPStatus.PARTIAL_CONTENT
+    if window.count <= INLINE_READ_BYTES_MAX and request.method != "HEAD":
+        body = os.pread(file.fileno(), window.count, window.start)
+        return web.Response(body=body, status=status, headers=headers)
+    return await _send_large(request, file, window, web.StreamResponse(status=status, headers=headers))
+
+
+async def _send_large(
+    request: web.Request, file: BinaryIO, window: Window, response: web.StreamResponse
+) -> web.StreamResponse:
+    response.content_length = window.count
+    writer = await response.prepare(request)
+    if request.method == "HEAD":
+        await response.write_eof()
+        return response
+    transport = request.transport
+    if transport is None or writer is None:
+        raise ConnectionResetError("the client is gone")
+    writer.send_headers()
+    await asyncio.get_running_loop().sendfile(transport, file, window.start, window.count)
+    await response.write_eof()
+    return response
+
+
+def window_of(headers: Mapping[str, str], name: str, size: int) -> Window | None:
+    """What ``Range`` and ``If-Range`` ask for: all, a part, or ``None`` when it lies outside.
+
+    Several ranges, other units and malformed ones are passed over, as the RFC allows.
+    """
+    whole = Window(0, size, size)
+    found = _RANGE.fullmatch(headers.get("Range", "").strip())
+    condition = headers.get("If-Range")
+    if found is None or (condition is not None and condition.strip() != f'"{name}"'):
+        return whole
+    if found[3] is not None:
+        count = min(int(found[3]), size)
+        return Window(size - count, count, size, partial=True) if count else None
+    start = int(found[1])
+    end = size if found[2] is None else min(int(found[2]) + 1, size)
+    if found[2] is not None and int(found[2]) < start:
+        return whole
+    return Window(start, end - start, size, partial=True) if start < size else None
+
+
+def _matches(header: str | None, name: str) -> bool:
+    if header is None:
+        return False
+    tags = {tag.strip().removeprefix("W/").strip('"') for tag in header.split(",")}
+    return name in tags or "*" in tags
+
+
+def _opened(path: Path, name: str) -> BinaryIO:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError, OSError) as error:
+        if isinstance(error, PermissionError):
+            raise
+        raise ObjectNotFound(f"object {name} is not here") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ObjectNotFound(f"object {name} is not here")
+    return os.fdopen(descriptor, "rb", buffering=0)  # type: ignore[return-value]

@@ -1,0 +1,35 @@
+"""What handlers need, made once per process and passed on by the application."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from catalog.catalog import Catalog
+from repo_server.config import Settings
+from repo_server.directory import Directory
+from repo_server.identity import Identities
+from storage.repository import Repository
+
+
+@dataclass(slots=True)
+class Services:
+    """``now`` in seconds since 1970; ``base_url`` is what clients call this server, without a slash at its end."""
+
+    settings: Settings
+    repository: Repository
+    catalog: Catalog
+    identities: Identities
+    directory: Directory
+    now: Callable[[], float]
+    base_url: str = ""
+    pushes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)
+    stopping: bool = False
+
+
+SERVICES: web.AppKey[Services] = web.AppKey("services", Services)
