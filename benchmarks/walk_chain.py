@@ -11,7 +11,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.harness import Goal, Question, Way, main
@@ -27,9 +27,8 @@ from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 
 
-def make_chain(root: Path, count: int) -> Multihash:
-    """``count`` blocks of about 330 bytes each under ``root``; the head."""
-    (root / "blocks").mkdir(parents=True)
+def small_blocks(count: int) -> Iterator[tuple[Multihash, bytes]]:
+    """A chain of ``count`` blocks of about 330 bytes each, oldest first."""
     slice_hash = physical_hash(b"")
     logical_hash = Multihash(HashCodec.ARROW0_SHA3_256, slice_hash.digest)
     head: Multihash | None = None
@@ -39,10 +38,16 @@ def make_chain(root: Path, count: int) -> Multihash:
             data = DataSlice(logical_hash, slice_hash, OffsetInterval(number - 1, number - 1), 1)
             event = AddData(prev_offset=number - 2 if number > 1 else None, new_data=data)
         block = encode_block(MetadataBlock(Instant(2024, 1, number % 86_400), head, number, event))
-        (root / "blocks" / str(block.hash)).write_bytes(block.raw)
         head = block.hash
-    assert head is not None
-    return head
+        yield block.hash, block.raw
+
+
+def make_chain(root: Path, count: int) -> Multihash:
+    """The same as files under ``root``; the head."""
+    (root / "blocks").mkdir(parents=True)
+    for block_hash, raw in small_blocks(count):
+        (root / "blocks" / str(block_hash)).write_bytes(raw)
+    return block_hash
 
 
 def parts_of(root: Path) -> Callable[[], None]:
