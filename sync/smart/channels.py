@@ -68,11 +68,11 @@ class SocketChannel:
     def __init__(
         self, socket: web.WebSocketResponse | aiohttp.ClientWebSocketResponse, *, peer_reads_base64: bool = False
     ) -> None:
-        self._socket = socket
+        self.socket = socket
         self.peer_reads_base64 = peer_reads_base64
 
     async def receive(self) -> str:
-        message = await self._socket.receive()
+        message = await self.socket.receive()
         if message.type is WSMsgType.TEXT:
             text: str = message.data
             return text
@@ -80,22 +80,22 @@ class SocketChannel:
             raise ProtocolViolation("a binary message came", expected="text")
         if message.type is WSMsgType.CLOSE:
             raise ChannelClosed(int(message.data or _ABNORMAL), message.extra or "")
-        raise ChannelClosed(int(self._socket.close_code or _ABNORMAL), _error_text(message))
+        raise ChannelClosed(int(self.socket.close_code or _ABNORMAL), _error_text(message))
 
     async def send(self, text: str) -> None:
-        if self._socket.closed:
-            raise ChannelClosed(int(self._socket.close_code or _ABNORMAL), "")
+        if self.socket.closed:
+            raise ChannelClosed(int(self.socket.close_code or _ABNORMAL), "")
         data = text.encode()
         try:
             if len(data) <= FRAME_BYTES_MAX:
-                await self._socket.send_str(text)
+                await self.socket.send_str(text)
             else:
-                await _send_fragments(self._socket, data)
+                await _send_fragments(self.socket, data)
         except (ConnectionError, aiohttp.ClientError, RuntimeError) as error:
             raise ChannelClosed(_ABNORMAL, str(error)) from error
 
     async def close(self, code: int, reason: str) -> None:
-        await self._socket.close(code=code, message=reason.encode())
+        await self.socket.close(code=code, message=reason.encode())
 
 
 def _error_text(message: aiohttp.WSMessage) -> str:

@@ -1,0 +1,126 @@
+"""The simple transfer protocol: refs, blocks and objects by name; objects may be put (spec: simple transfer protocol)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from aiohttp import web
+
+from catalog.datasets import Visibility
+from catalog.permissions import Access
+from opendatafabric.block_ref import HEAD
+from opendatafabric.errors import MalformedIdentifier, ObjectNotFound
+from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA
+from opendatafabric.multihash import Multihash
+from repo_server.body import announced_length, drain, pieces_of
+from repo_server.gate import Refused, Visit, visit
+from repo_server.object_response import send_object
+from repo_server.problems import message, plain
+from storage.quarantine import receive_object
+
+
+async def get_ref(request: web.Request) -> web.StreamResponse:
+    """``GET refs/{ref}``: the hash as 69 bytes of text."""
+    found = await visit(request, Access.READ)
+    if request.match_info["ref"] != HEAD:
+        return message("Specified block reference not found", HTTPStatus.NOT_FOUND)
+    head = await found.dataset.entry.dataset.head()
+    if head is None:
+        return web.Response(status=HTTPStatus.NOT_FOUND)
+    headers = {"ETag": f'"{head}"', "Cache-Control": "no-cache"}
+    if request.headers.get("If-None-Match") == headers["ETag"]:
+        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return web.Response(text=str(head), headers=headers)
+
+
+async def get_block(request: web.Request) -> web.StreamResponse:
+    """``GET blocks/{hash}``: the bytes that were pushed."""
+    return await _get(request, BLOCKS, pending=False)
+
+
+async def get_data(request: web.Request) -> web.StreamResponse:
+    """``GET data/{hash}``."""
+    return await _get(request, DATA, pending=True)
+
+
+async def get_checkpoint(request: web.Request) -> web.StreamResponse:
+    """``GET checkpoints/{hash}``."""
+    return await _get(request, CHECKPOINTS, pending=True)
+
+
+async def put_data(request: web.Request) -> web.StreamResponse:
+    """``PUT data/{hash}``."""
+    return await _put(request, DATA)
+
+
+async def put_checkpoint(request: web.Request) -> web.StreamResponse:
+    """``PUT checkpoints/{hash}``."""
+    return await _put(request, CHECKPOINTS)
+
+
+async def _get(request: web.Request, folder: str, *, pending: bool) -> web.StreamResponse:
+    found = await visit(request, Access.READ, pending=pending)
+    physical_hash = hash_of(request)
+    entry = found.dataset.entry
+    path = entry.dataset.objects.local_path(f"{folder}/{physical_hash}")
+    if path is None:
+        return await _get_streamed(request, found, f"{folder}/{physical_hash}")
+    try:
+        is_public = found.dataset.record.visibility is Visibility.PUBLIC
+        return await send_object(request, path, str(physical_hash), is_public=is_public)
+    except ObjectNotFound:
+        return _not_here(folder, physical_hash)
+
+
+async def _get_streamed(request: web.Request, found: Visit, key: str) -> web.StreamResponse:
+    objects = found.dataset.entry.dataset.objects
+    try:
+        info = await objects.stat(key)
+    except ObjectNotFound:
+        return message(f"{key} is not here", HTTPStatus.NOT_FOUND)
+    response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+    response.content_length = info.size
+    await response.prepare(request)
+    if request.method != "HEAD":
+        async for piece in objects.stream(key):
+            await response.write(piece)
+    await response.write_eof()
+    return response
+
+
+async def _put(request: web.Request, folder: str) -> web.StreamResponse:
+    found = await visit(request, Access.WRITE, pending=True)
+    physical_hash = hash_of(request)
+    settings = found.services.settings
+    length = announced_length(request, settings.object_bytes_max)
+    store = found.dataset.entry.dataset.writable_objects()
+    key = f"{folder}/{physical_hash}"
+    try:
+        stored = (await store.stat(key)).size
+    except ObjectNotFound:
+        stored = None
+    if stored is not None and stored == length:
+        await drain(request, settings.stall_s)
+        return web.Response()
+    await receive_object(
+        store,
+        key,
+        pieces_of(request, settings.stall_s),
+        expected_hash=physical_hash,
+        expected_size=length,
+        size_max=settings.object_bytes_max,
+    )
+    return web.Response()
+
+
+def hash_of(request: web.Request) -> Multihash:
+    """The hash in the path; a malformed one is answered 400."""
+    try:
+        return Multihash.from_text(request.match_info["hash"])
+    except MalformedIdentifier as error:
+        raise Refused(plain(error.message, HTTPStatus.BAD_REQUEST)) from None
+
+
+def _not_here(folder: str, physical_hash: Multihash) -> web.Response:
+    what = "block" if folder == BLOCKS else "object"
+    return message(f"{what} {physical_hash} is not here", HTTPStatus.NOT_FOUND)

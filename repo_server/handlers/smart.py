@@ -1,0 +1,146 @@
+"""The smart transfer protocol: the handshakes of ``pull`` and ``push`` and what they lead to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from aiohttp import web
+
+from catalog.accounts import Account
+from catalog.datasets import DatasetRecord, Visibility
+from catalog.permissions import Access
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import DatasetNotFound, RefCollision
+from opendatafabric.limits import MESSAGE_BYTES_MAX
+from repo_server.config import Tenancy
+from repo_server.gate import Refused, Visit, visit, visit_for_push
+from repo_server.object_urls import OwnUrls
+from repo_server.problems import message, plain
+from storage.dataset import Dataset
+from sync.smart.channels import BASE64, ENCODINGS_HEADER, VERSION, VERSION_HEADER, SocketChannel, reads_base64
+from sync.smart.messages import Visibility as WireVisibility
+from sync.smart.serve import serve_pull, serve_push
+
+
+async def pull(request: web.Request) -> web.StreamResponse:
+    """``GET pull``, a WebSocket."""
+    found = await visit(request, Access.READ)
+    check_handshake(request)
+    _check_version(request)
+    channel = await _upgraded(request, found)
+    await serve_pull(channel, found.dataset.entry.dataset, _urls(request, found))
+    return channel.socket
+
+
+async def push(request: web.Request) -> web.StreamResponse:
+    """``GET push``, a WebSocket; a dataset that is not there is made when the push is complete."""
+    found = await visit_for_push(request)
+    check_handshake(request)
+    if found.hosted is None and found.caller.account is None:
+        raise Refused(message("Unauthenticated", HTTPStatus.UNAUTHORIZED))
+    _check_version(request)
+    _check_may_create(found)
+    if found.services.pushes.locked():
+        raise Refused(message("too many pushes at once, try again later", HTTPStatus.SERVICE_UNAVAILABLE))
+    async with found.services.pushes:
+        channel = await _upgraded(request, found)
+        target = _Target(found)
+        outcome = await serve_push(channel, target, _urls(request, found))
+        if outcome.new_head is not None:
+            await target.note(outcome.expected_head, outcome.new_head)
+    return channel.socket
+
+
+def check_handshake(request: web.Request) -> None:
+    """Refuse what is no WebSocket handshake of a known version."""
+    if request.headers.get("Upgrade", "").lower() != "websocket" or "Sec-WebSocket-Key" not in request.headers:
+        missing = "Sec-WebSocket-Key" if request.headers.get("Upgrade", "").lower() == "websocket" else "Upgrade"
+        raise Refused(plain(f"Header {missing} is missing: this is a WebSocket endpoint", HTTPStatus.BAD_REQUEST))
+    version = request.headers.get(VERSION_HEADER)
+    if version is None or not version.strip().isdecimal():
+        raise Refused(plain(f"Header {VERSION_HEADER} is missing or no number", HTTPStatus.BAD_REQUEST))
+
+
+def _check_version(request: web.Request) -> None:
+    if int(request.headers[VERSION_HEADER]) != int(VERSION):
+        raise Refused(message("Incompatible client version", HTTPStatus.BAD_REQUEST))
+
+
+def _check_may_create(found: Visit) -> None:
+    account = found.caller.account
+    if found.hosted is not None or account is None:
+        return
+    multi = found.services.settings.tenancy is Tenancy.MULTI
+    if multi and found.alias.account != account.name and not account.is_admin:
+        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
+    if not _may_write(found):
+        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
+
+
+def _may_write(found: Visit) -> bool:
+    authenticated = found.caller.authenticated
+    return authenticated is not None and any(scope.value == "write" for scope in authenticated.scopes)
+
+
+async def _upgraded(request: web.Request, found: Visit) -> SocketChannel:
+    # No heartbeat: the reference takes a ping for a message and ends the conversation.
+    socket = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, autoping=True, heartbeat=None, compress=False)
+    socket.headers[ENCODINGS_HEADER] = BASE64
+    await socket.prepare(request)
+    found.services.sockets.add(socket)
+    return SocketChannel(socket, peer_reads_base64=reads_base64(request.headers.get(ENCODINGS_HEADER)))
+
+
+def _urls(request: web.Request, found: Visit) -> OwnUrls:
+    path = request.match_info["name"]
+    if "account" in request.match_info:
+        path = f"{request.match_info['account']}/{path}"
+    return OwnUrls(f"{found.services.base_url}/{path}", found.caller.token if found.caller.authenticated else None)
+
+
+@dataclass(slots=True)
+class _Target:
+    """Where a push goes: the dataset of the path, or the place for it."""
+
+    found: Visit
+    dataset_id: DatasetId | None = None
+
+    async def find(self) -> Dataset | None:
+        hosted = self.found.hosted
+        if hosted is None:
+            return None
+        self.dataset_id = hosted.entry.id
+        return hosted.entry.dataset
+
+    async def create(self, dataset_id: DatasetId, visibility: WireVisibility) -> Dataset:
+        owner = self._owner()
+        known = await self.found.services.catalog.datasets.find(dataset_id)
+        try:
+            entry = await self.found.services.repository.find(dataset_id, include_pending=True)
+        except DatasetNotFound:
+            entry = None
+        if entry is not None and entry.pending and known is not None and known.owner_id != owner.id:
+            raise RefCollision(f"dataset {dataset_id} is being pushed by somebody else", found=dataset_id)
+        made = await self.found.services.repository.create(self.found.alias, dataset_id)
+        record = DatasetRecord(dataset_id, made.alias, owner.id, Visibility(visibility.lower()))
+        await self.found.services.catalog.datasets.forget(dataset_id)
+        await self.found.services.catalog.datasets.put(record)
+        self.dataset_id = dataset_id
+        return made.dataset
+
+    async def note(self, expected_head: object, new_head: object) -> None:
+        """A head moved: look at the dataset anew, and write it down."""
+        assert self.dataset_id is not None
+        self.found.services.directory.forget(self.found.alias)
+        await self.found.services.catalog.datasets.log_move(
+            self.dataset_id,
+            self.found.caller.account,
+            expected_head=expected_head,  # type: ignore[arg-type]
+            new_head=new_head,  # type: ignore[arg-type]
+        )
+
+    def _owner(self) -> Account:
+        account = self.found.caller.account
+        assert account is not None
+        return account
