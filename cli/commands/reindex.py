@@ -1,0 +1,40 @@
+"""``odf reindex``: rebuild what the catalog knows of the datasets from the datasets themselves."""
+
+from __future__ import annotations
+
+import asyncio
+
+from catalog.catalog import open_catalog
+from catalog.reindex import Reindexed, reindex
+from cli.catalogs import settings_for
+from cli.datasets import local_repository
+from cli.options import AsJson, RepositoryOption
+from cli.output import print_json, print_line
+from opendatafabric.names import AccountName
+
+
+def command(repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """Rebuild the index of the datasets in the catalog. Owner and visibility of known datasets stay.
+
+    \b
+    Example:
+        odf reindex --repo my-repository
+    """
+    done = asyncio.run(_reindex(repository))
+    if as_json:
+        print_json({"found": done.found, "added": done.added, "removed": done.removed})
+    else:
+        print_line(f"{done.found} datasets, {done.added} new, {done.removed} gone")
+
+
+async def _reindex(repository: str) -> Reindexed:
+    settings = settings_for(repository)
+    async with open_catalog(settings.database_url) as catalog:
+        owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
+        return await reindex(
+            local_repository(repository),
+            catalog.accounts,
+            catalog.datasets,
+            default_owner=owner,
+            default_visibility=settings.default_visibility,
+        )

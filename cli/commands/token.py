@@ -1,0 +1,151 @@
+"""``odf token``: access tokens of the accounts of a server, made where the server's repository lies."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+import typer
+
+from catalog.tokens import Scope, TokenInfo
+from cli.catalogs import catalog_of
+from cli.options import AsJson, RepositoryOption
+from cli.output import print_json, print_line, print_table
+from opendatafabric.names import AccountName
+
+IS_GROUP = True
+app = typer.Typer(
+    help="""Make, list and revoke access tokens, on the machine of the server.
+
+\b
+Example:
+    odf token create alice --repo my-repository
+""",
+    no_args_is_help=True,
+)
+
+COLUMNS: Final = ("ID", "ACCOUNT", "SCOPES", "CREATED", "EXPIRES", "STATE")
+UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+@app.command()
+def create(
+    account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Made if it is new.")],
+    scopes: Annotated[
+        list[Scope] | None, typer.Option("--scope", help="What it allows; read and write if not given.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="TIME", help="After so long: 90m, 12h, 30d; never if not given.")
+    ] = None,
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Make an access token and print it, and nothing else. It is not kept and cannot be shown again.
+
+    \b
+    Example:
+        odf token create alice --repo my-repository
+        odf token create robot --scope read --expires 30d
+    """
+    expires_at = None if expires is None else time.time() + duration_s(expires)
+    text = asyncio.run(_create(repository, AccountName(account), scopes or [Scope.READ, Scope.WRITE], expires_at))
+    if as_json:
+        print_json({"account": account, "token": text})
+    else:
+        print_line(text)
+
+
+@app.command("list")
+def list_(
+    account: Annotated[str | None, typer.Argument(metavar="ACCOUNT", help="All accounts if not given.")] = None,
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """List tokens by their ids; their texts are not known.
+
+    \b
+    Example:
+        odf token list alice --repo my-repository
+    """
+    infos = asyncio.run(_list(repository, None if account is None else AccountName(account)))
+    if as_json:
+        print_json([_plain(info) for info in infos])
+    else:
+        print_table(COLUMNS, [_cells(info) for info in infos])
+
+
+@app.command()
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="As 'odf token list' shows it.")],
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """End a token at once, for every server over the repository.
+
+    \b
+    Example:
+        odf token revoke 8c5e3a52-7c1e-4a53-a8a4-0c6f3b0e9d11 --repo my-repository
+    """
+    asyncio.run(_revoke(repository, token_id))
+    if as_json:
+        print_json({"revoked": token_id})
+    else:
+        print_line(f"revoked {token_id}")
+
+
+def duration_s(text: str) -> int:
+    """``90m``, ``12h``, ``30d`` and the like, in seconds.
+
+    Raises:
+        BadParameter: no such text.
+    """
+    found = re.fullmatch(r"([1-9][0-9]{0,8})([smhdw])", text, re.ASCII)
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no length of time: write 90m, 12h or 30d")
+    return int(found[1]) * UNITS_S[found[2]]
+
+
+async def _create(repository: str, name: AccountName, scopes: list[Scope], expires_at: float | None) -> str:
+    async with catalog_of(repository) as catalog:
+        account = await catalog.accounts.find_or_create(name)
+        return await catalog.tokens.create(account, scopes, expires_at=expires_at)
+
+
+async def _list(repository: str, name: AccountName | None) -> list[TokenInfo]:
+    async with catalog_of(repository) as catalog:
+        return await catalog.tokens.list(None if name is None else await catalog.accounts.find(name))
+
+
+async def _revoke(repository: str, token_id: str) -> None:
+    async with catalog_of(repository) as catalog:
+        await catalog.tokens.revoke(token_id)
+
+
+def _plain(info: TokenInfo) -> dict[str, Any]:
+    return {
+        "id": info.id,
+        "account": str(info.account),
+        "scopes": sorted(scope.value for scope in info.scopes),
+        "createdAt": _day(info.created_at),
+        "expiresAt": _day(info.expires_at),
+        "state": _state(info),
+    }
+
+
+def _cells(info: TokenInfo) -> tuple[str, ...]:
+    plain = _plain(info)
+    scopes, expires_at = ",".join(plain["scopes"]), plain["expiresAt"] or "never"
+    return plain["id"], plain["account"], scopes, plain["createdAt"], expires_at, plain["state"]
+
+
+def _state(info: TokenInfo) -> str:
+    if info.revoked_at is not None:
+        return "revoked"
+    return "expired" if info.expires_at is not None and info.expires_at <= time.time() else "valid"
+
+
+def _day(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
