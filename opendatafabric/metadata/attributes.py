@@ -102,14 +102,14 @@ def _json_scalar(value: object) -> str:
             raise MalformedInput(f"{type(value).__name__} does not fit into attributes", found=repr(value)[:100])
 
 
-def _quoted(text: object) -> str:
-    if not isinstance(text, str):
-        raise MalformedInput("a key of attributes is no text", found=repr(text)[:100])
+def _quoted(text: str) -> str:
     _utf8(text)
     return json.dumps(text, ensure_ascii=False)
 
 
-def _utf8(text: str) -> bytes:
+def _utf8(text: object) -> bytes:
+    if not isinstance(text, str):
+        raise MalformedInput("a key of attributes must be text", found=repr(text)[:100])
     try:
         return text.encode()
     except UnicodeEncodeError:
