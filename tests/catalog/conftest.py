@@ -1,0 +1,50 @@
+"""A fresh catalog on disk with a clock that the test turns."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from catalog.accounts import Account
+from catalog.catalog import Catalog, open_catalog
+from catalog.engine import sqlite_url
+from opendatafabric.names import AccountName
+
+
+@dataclass
+class Clock:
+    """Seconds since 1970, as the test wants them."""
+
+    now: float = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return sqlite_url(tmp_path / "catalog.sqlite")
+
+
+@pytest.fixture
+async def catalog(url: str, clock: Clock) -> AsyncIterator[Catalog]:
+    async with open_catalog(url, now=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def alice(catalog: Catalog) -> Account:
+    return await catalog.accounts.create(AccountName("alice"))
+
+
+@pytest.fixture
+async def bob(catalog: Catalog) -> Account:
+    return await catalog.accounts.create(AccountName("bob"))

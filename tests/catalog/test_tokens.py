@@ -1,0 +1,127 @@
+"""Tokens in the catalog: what is kept, when they count, how they end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catalog.accounts import Account
+from catalog.catalog import Catalog, open_catalog
+from catalog.token_text import parse_token
+from catalog.tokens import Scope, TokenExpired
+from opendatafabric.errors import AuthenticationRequired, MalformedInput, NotFound
+from tests.catalog.conftest import Clock
+
+
+async def test_a_token_speaks_for_its_account(catalog: Catalog, alice: Account) -> None:
+    token = await catalog.tokens.create(alice)
+    authenticated = await catalog.tokens.authenticate(token)
+    assert authenticated.account.id == alice.id
+    assert authenticated.scopes == {Scope.READ, Scope.WRITE}
+
+
+async def test_a_token_is_taken_in_lower_case_too(catalog: Catalog, alice: Account) -> None:
+    token = await catalog.tokens.create(alice)
+    assert (await catalog.tokens.authenticate(token.lower())).account.id == alice.id
+
+
+async def test_what_lies_in_the_database_opens_nothing(catalog: Catalog, alice: Account, tmp_path: Path) -> None:
+    token = await catalog.tokens.create(alice)
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    secret = parse_token(token).secret
+    assert token.encode() not in stored
+    assert secret not in stored
+    assert secret.hex().encode() not in stored
+
+
+@pytest.mark.parametrize(
+    ("given", "granted"),
+    [
+        ([Scope.READ], {Scope.READ}),
+        ([Scope.WRITE], {Scope.READ, Scope.WRITE}),
+        ([Scope.ADMIN], {Scope.READ, Scope.WRITE, Scope.ADMIN}),
+    ],
+)
+async def test_a_wider_scope_includes_the_narrower_ones(
+    catalog: Catalog, alice: Account, given: list[Scope], granted: set[Scope]
+) -> None:
+    token = await catalog.tokens.create(alice, given)
+    assert (await catalog.tokens.authenticate(token)).scopes == granted
+
+
+def test_a_scope_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(MalformedInput, match="no scope 'root'"):
+        Scope.from_text("root")
+
+
+async def test_a_token_counts_until_the_second_it_expires(catalog: Catalog, alice: Account, clock: Clock) -> None:
+    token = await catalog.tokens.create(alice, expires_at=clock.now + 60)
+    clock.now += 59.9
+    assert (await catalog.tokens.authenticate(token)).account.id == alice.id
+    clock.now += 0.1
+    with pytest.raises(TokenExpired, match="Authentication token expired"):
+        await catalog.tokens.authenticate(token)
+
+
+async def test_a_revoked_token_is_as_good_as_an_unknown_one(catalog: Catalog, alice: Account) -> None:
+    token = await catalog.tokens.create(alice)
+    [info] = await catalog.tokens.list(alice)
+    await catalog.tokens.revoke(info.id)
+    with pytest.raises(AuthenticationRequired, match="Authentication token invalid"):
+        await catalog.tokens.authenticate(token)
+
+
+async def test_a_token_is_revoked_for_every_other_process_at_once(url: str, catalog: Catalog, alice: Account) -> None:
+    token = await catalog.tokens.create(alice)
+    async with open_catalog(url) as other:
+        assert (await other.tokens.authenticate(token)).account.id == alice.id
+        [info] = await catalog.tokens.list(alice)
+        await catalog.tokens.revoke(info.id)
+        with pytest.raises(AuthenticationRequired):
+            await other.tokens.authenticate(token)
+
+
+@pytest.mark.parametrize("token_id", ["", "00000000-0000-0000-0000-000000000000", "' OR 1=1 --", "x" * 10_000])
+async def test_revoking_what_is_not_there_is_told(catalog: Catalog, alice: Account, token_id: str) -> None:
+    await catalog.tokens.create(alice)
+    with pytest.raises(NotFound):
+        await catalog.tokens.revoke(token_id)
+    [info] = await catalog.tokens.list()
+    assert info.revoked_at is None
+
+
+async def test_revoking_twice_is_told(catalog: Catalog, alice: Account) -> None:
+    await catalog.tokens.create(alice)
+    [info] = await catalog.tokens.list()
+    await catalog.tokens.revoke(info.id)
+    with pytest.raises(NotFound):
+        await catalog.tokens.revoke(info.id)
+
+
+async def test_the_right_id_with_another_secret_is_refused(catalog: Catalog, alice: Account) -> None:
+    first, second = await catalog.tokens.create(alice), await catalog.tokens.create(alice)
+    with pytest.raises(AuthenticationRequired, match="invalid"):
+        await catalog.tokens.authenticate(first[:20] + second[20:])
+
+
+@pytest.mark.parametrize("text", ["", "ka_", "eyJhbGciOiJIUzM4NCJ9.e30.x", "' OR 1=1 --", "\x00", "ka_" + "Z" * 58])
+async def test_foreign_texts_are_refused(catalog: Catalog, text: str) -> None:
+    with pytest.raises(AuthenticationRequired, match="Authentication token invalid"):
+        await catalog.tokens.authenticate(text)
+
+
+async def test_tokens_are_listed_per_account_and_without_secrets(
+    catalog: Catalog, alice: Account, bob: Account, clock: Clock
+) -> None:
+    token = await catalog.tokens.create(alice, [Scope.READ], expires_at=clock.now + 5)
+    await catalog.tokens.create(bob)
+    [info] = await catalog.tokens.list(alice)
+    assert (info.account, info.scopes, info.created_at, info.expires_at) == (
+        "alice",
+        {Scope.READ},
+        clock.now,
+        clock.now + 5,
+    )
+    assert token not in repr(info)
+    assert len(await catalog.tokens.list()) == 2
