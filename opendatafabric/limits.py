@@ -28,8 +28,8 @@ BLOCK_TABLES_MAX: Final = 1_000_000
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 """Largest YAML or JSON text read as a manifest."""
 
-MANIFEST_DEPTH_MAX: Final = 200
-"""Deepest nesting of a YAML or JSON manifest; a schema of 59 nested lists needs about 130."""
+MANIFEST_DEPTH_MAX: Final = 128
+"""Deepest nesting of a YAML or JSON manifest, as in the reference's reader; the deepest schema a block holds needs 66."""
 
 MANIFEST_NODES_MAX: Final = 300_000
 """Most values in a manifest, counting what anchors repeat: a schema of 50,000 columns, read in a few seconds."""
@@ -113,8 +113,8 @@ PARQUET_FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
 PARQUET_FIELDS_MAX: Final = 10_000
 """Most fields of a Parquet schema, groups counted: wider tables are attacks or mistakes."""
 
-PARQUET_DEPTH_MAX: Final = 256
-"""Deepest nesting of a Parquet schema: a list takes two levels, and libraries walk schemas by recursion."""
+PARQUET_DEPTH_MAX: Final = 100
+"""Deepest nesting of a Parquet schema, as in Arrow: libraries walk schemas by recursion. A list takes two levels."""
 
 PARQUET_BATCH_BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
 """Most memory that one batch of records read from a Parquet file may take."""
