@@ -29,7 +29,7 @@ MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 """Largest YAML or JSON text read as a manifest."""
 
 MANIFEST_DEPTH_MAX: Final = 128
-"""Deepest nesting of a YAML or JSON manifest, as in the reference's reader; the deepest schema a block holds needs 66."""
+"""Deepest nesting of a YAML or JSON manifest, as in the reference's reader; the deepest schema of a block needs 66."""
 
 MANIFEST_NODES_MAX: Final = 300_000
 """Most values in a manifest, counting what anchors repeat: a schema of 50,000 columns, read in a few seconds."""

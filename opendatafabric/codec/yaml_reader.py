@@ -35,7 +35,7 @@ _TAGGED: Final[dict[str, Callable[[str], PlainValue]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """``line`` and ``column`` count from 1; ``nodes`` and ``height`` are those of the tree with anchors repeated."""
+    """``line`` and ``column`` count from 1; ``nodes`` and ``height`` (0 for a scalar) count what anchors repeat."""
 
     line: int
     column: int
@@ -74,7 +74,7 @@ class _Composer:
     anchors: dict[str, Node | None] = field(default_factory=dict)
 
     def node(self, event: Any, depth: int) -> Node:
-        if depth > MANIFEST_DEPTH_MAX:
+        if depth > MANIFEST_DEPTH_MAX and isinstance(event, yaml.CollectionStartEvent):
             raise LimitExceeded(f"manifest nests too deep at {_place(event)}", expected=f"depth ≤ {MANIFEST_DEPTH_MAX}")
         if isinstance(event, yaml.AliasEvent):
             return self._anchored(event, depth)
@@ -91,7 +91,7 @@ class _Composer:
         found = self.anchors.get(event.anchor)
         if found is None:
             raise MalformedManifest(f"*{event.anchor} at {_place(event)} names nothing that ended before it")
-        if depth + found.height > MANIFEST_DEPTH_MAX:
+        if depth + found.height > MANIFEST_DEPTH_MAX + 1:
             raise LimitExceeded(f"manifest nests too deep at {_place(event)}", expected=f"depth ≤ {MANIFEST_DEPTH_MAX}")
         return found
 
@@ -150,7 +150,7 @@ def _not_yaml(error: yaml.MarkedYAMLError) -> MalformedManifest:
 
 
 def _scalar(event: Any) -> Scalar:
-    return Scalar(**_extent(event, ()), text=event.value, value=_meaning(event), plain=not event.style)
+    return Scalar(**{**_extent(event, ()), "height": 0}, text=event.value, value=_meaning(event), plain=not event.style)
 
 
 def _meaning(event: Any) -> PlainValue:
