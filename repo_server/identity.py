@@ -6,41 +6,57 @@ reason*, and only some routes refuse such a caller.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Final
 
 from aiohttp import web
 
 from catalog.accounts import Account
 from catalog.tokens import Authenticated, Tokens
 from opendatafabric.errors import AuthenticationRequired
-from repo_server.problems import Refused, text_error
+from repo_server.problems import Refused, plain
 
-TOKEN_CHARS_MAX = 8_192
-"""Longest token looked at: an aiohttp header is no longer anyway."""
+NO_TOKEN: Final = "No authentication token provided"
+_TOKEN_CHARS_MAX: Final = 8_000
+"""Longest token looked at; longer header lines are refused before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """``authenticated`` is ``None`` for anonymous callers; ``reason`` says why a given token did not count."""
+    """``authenticated`` is ``None`` for anonymous callers; ``reason`` says why a token that was given did not count."""
 
     authenticated: Authenticated | None = None
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     reason: str | None = None
 
     @property
     def account(self) -> Account | None:
         return None if self.authenticated is None else self.authenticated.account
 
-    def __repr__(self) -> str:
-        return f"Caller({self.account}, {self.reason})"
+
+ANONYMOUS: Final = Caller()
 
 
-ANONYMOUS = Caller()
+class Identities:
+    """From requests to callers."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    async def caller_of(self, request: web.Request) -> Caller:
+        """Who sent ``request``; ``Refused`` as in ``bearer_token``."""
+        token = bearer_token(request)
+        if token is None:
+            return ANONYMOUS
+        try:
+            return Caller(await self._tokens.authenticate(token), token)
+        except AuthenticationRequired as error:
+            return Caller(token=token, reason=error.message)
 
 
 def bearer_token(request: web.Request) -> str | None:
-    """The token of the request, if it has one.
+    """The token of ``request``, if it has one.
 
     Raises:
         Refused: an ``Authorization`` header that is not one non-empty bearer token.
@@ -50,17 +66,6 @@ def bearer_token(request: web.Request) -> str | None:
         return None
     scheme, _, token = headers[0].strip().partition(" ")
     token = token.strip()
-    if len(headers) > 1 or scheme.lower() != "bearer" or not token or len(token) > TOKEN_CHARS_MAX:
-        raise Refused(text_error(HTTPStatus.BAD_REQUEST, "Invalid Bearer token header"))
+    if len(headers) > 1 or scheme.lower() != "bearer" or not token or len(token) > _TOKEN_CHARS_MAX:
+        raise Refused(plain("Invalid Bearer token header", HTTPStatus.BAD_REQUEST))
     return token
-
-
-async def identify(request: web.Request, tokens: Tokens) -> Caller:
-    """The caller of ``request``; errors as ``bearer_token``."""
-    token = bearer_token(request)
-    if token is None:
-        return ANONYMOUS
-    try:
-        return Caller(await tokens.authenticate(token), token)
-    except AuthenticationRequired as error:
-        return Caller(token=token, reason=error.message)

@@ -63,3 +63,11 @@ def json_response(
 ) -> web.Response:
     """``value`` as JSON."""
     return web.Response(body=orjson.dumps(value), status=status, content_type="application/json", headers=headers)
+
+
+class Refused(Exception):  # noqa: N818  it is an answer, not a failure
+    """Ends the handling of a request with ``response``."""
+
+    def __init__(self, response: web.Response) -> None:
+        super().__init__(f"answered {response.status}")
+        self.response = response
