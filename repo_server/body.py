@@ -6,10 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 
+import orjson
 from aiohttp import web
 
 from repo_server.gate import Refused
 from repo_server.problems import message, plain
+
+JSON_BODY_BYTES_MAX = 64 * 1024
+"""Largest JSON body: a login."""
+
+_UNSUPPORTED = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
 def announced_length(request: web.Request, size_max: int) -> int:
@@ -19,7 +25,9 @@ def announced_length(request: web.Request, size_max: int) -> int:
         Refused: no length, an encoded body, or more than ``size_max``.
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise Refused(message("a body must be sent as it is, without Content-Encoding", HTTPStatus.UNSUPPORTED_MEDIA_TYPE))
+        raise Refused(
+            message("a body must be sent as it is, without Content-Encoding", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        )
     length = request.content_length
     if length is None:
         raise Refused(plain("Content-Length header is missing", HTTPStatus.BAD_REQUEST))
@@ -43,6 +51,28 @@ async def pieces_of(request: web.Request, stall_s: float) -> AsyncIterator[bytes
         if not piece:
             return
         yield piece
+
+
+async def read_json(request: web.Request, stall_s: float) -> dict[str, object]:
+    """A small JSON object.
+
+    Raises:
+        Refused: another media type (415), too long (413), no JSON (400), no object (422).
+    """
+    if request.content_type != "application/json":
+        raise Refused(plain("Expected request with `Content-Type: application/json`", _UNSUPPORTED))
+    body = b""
+    async for piece in pieces_of(request, stall_s):
+        body += piece
+        if len(body) > JSON_BODY_BYTES_MAX:
+            raise Refused(plain("the body is too long", HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Refused(plain("Failed to parse the request body as JSON", HTTPStatus.BAD_REQUEST)) from None
+    if not isinstance(value, dict):
+        raise Refused(plain("expected a JSON object", HTTPStatus.UNPROCESSABLE_ENTITY))
+    return value
 
 
 async def drain(request: web.Request, stall_s: float) -> None:

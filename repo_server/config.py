@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -45,6 +46,19 @@ class Settings(BaseSettings):
     stop_s: float = Field(30, ge=0, description="how long running requests may go on when the server stops, in seconds")
     reuse_port: bool = Field(False, description="let several server processes share the port")
     access_log: bool = Field(True, description="one line per request")
+
+    connections_max: int = Field(2_000, gt=0, description="open connections; further ones are closed at once")
+    connections_per_address_max: int = Field(
+        512, gt=0, description="open connections of one address; behind a proxy all have the same"
+    )
+    body_bytes_per_s_min: int = Field(
+        1_024, gt=0, description="slowest average rate of a body, in bytes a second; slower peers are cut off"
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
+
+    @property
+    def multi_tenant(self) -> bool:
+        return self.tenancy is Tenancy.MULTI
 
     @property
     def database_url(self) -> str:

@@ -1,7 +1,7 @@
 """Immutable bytes over HTTP: conditional answers, ranges, and the cheapest way from the disk to the wire (RFC 9110).
 
-Small objects are read at once and sent with their headers; larger ones the kernel sends. Names are hashes, so the name is
-the strong ETag and the answer may be kept for ever.
+Small objects are read at once and sent with their headers; larger ones the kernel sends. Names are hashes, so the name
+is the strong ETag and the answer may be kept for ever.
 """
 
 from __future__ import annotations
@@ -131,4 +131,4 @@ def _opened(path: Path, name: str) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise ObjectNotFound(f"object {name} is not here")
-    return os.fdopen(descriptor, "rb", buffering=0)  # type: ignore[return-value]
+    return os.fdopen(descriptor, "rb", buffering=0)

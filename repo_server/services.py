@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -30,6 +31,20 @@ class Services:
     pushes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)
     stopping: bool = False
+    requests: int = 0
+
+    def busy(self) -> bool:
+        """Whether as many requests are served as may be at once."""
+        return self.requests >= self.settings.requests_at_once
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """A request that is being served."""
+        self.requests += 1
+        try:
+            yield
+        finally:
+            self.requests -= 1
 
 
 SERVICES: web.AppKey[Services] = web.AppKey("services", Services)

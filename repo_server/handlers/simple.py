@@ -1,4 +1,4 @@
-"""The simple transfer protocol: refs, blocks and objects by name; objects may be put (spec: simple transfer protocol)."""
+"""The simple transfer protocol: refs, blocks and objects by name; objects may be put."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ async def pull(request: web.Request) -> web.StreamResponse:
     found = await visit(request, Access.READ)
     check_handshake(request)
     _check_version(request)
-    channel = await _upgraded(request, found)
+    socket, channel = await _upgraded(request, found)
     await serve_pull(channel, found.dataset.entry.dataset, _urls(request, found))
-    return channel.socket
+    return socket
 
 
 async def push(request: web.Request) -> web.StreamResponse:
@@ -44,12 +44,12 @@ async def push(request: web.Request) -> web.StreamResponse:
     if found.services.pushes.locked():
         raise Refused(message("too many pushes at once, try again later", HTTPStatus.SERVICE_UNAVAILABLE))
     async with found.services.pushes:
-        channel = await _upgraded(request, found)
+        socket, channel = await _upgraded(request, found)
         target = _Target(found)
         outcome = await serve_push(channel, target, _urls(request, found))
         if outcome.new_head is not None:
             await target.note(outcome.expected_head, outcome.new_head)
-    return channel.socket
+    return socket
 
 
 def check_handshake(request: web.Request) -> None:
@@ -83,13 +83,13 @@ def _may_write(found: Visit) -> bool:
     return authenticated is not None and any(scope.value == "write" for scope in authenticated.scopes)
 
 
-async def _upgraded(request: web.Request, found: Visit) -> SocketChannel:
+async def _upgraded(request: web.Request, found: Visit) -> tuple[web.WebSocketResponse, SocketChannel]:
     # No heartbeat: the reference takes a ping for a message and ends the conversation.
     socket = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, autoping=True, heartbeat=None, compress=False)
     socket.headers[ENCODINGS_HEADER] = BASE64
     await socket.prepare(request)
     found.services.sockets.add(socket)
-    return SocketChannel(socket, peer_reads_base64=reads_base64(request.headers.get(ENCODINGS_HEADER)))
+    return socket, SocketChannel(socket, peer_reads_base64=reads_base64(request.headers.get(ENCODINGS_HEADER)))
 
 
 def _urls(request: web.Request, found: Visit) -> OwnUrls:

@@ -1,0 +1,152 @@
+"""From settings to a running server: services made at the start, routes, one middleware, an orderly stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from aiohttp import WSCloseCode, web
+
+from catalog.catalog import open_catalog
+from catalog.reindex import reindex
+from opendatafabric.errors import OdfError, StorageError, UnsupportedOperation
+from opendatafabric.names import AccountName
+from repo_server.config import Settings
+from repo_server.connections import CountingRunner
+from repo_server.directory import Directory
+from repo_server.identity import Identities
+from repo_server.logs import SERVER, start_logging
+from repo_server.middleware import add_browser_headers, around
+from repo_server.routes import add_routes
+from repo_server.services import SERVICES, Services
+from repo_server.sweeping import sweep_for_ever
+from storage.repository import Repository
+
+_BACKLOG: Final = 1_024
+_HEADER_BYTES_MAX: Final = 16 * 1024
+
+
+def create_app(settings: Settings) -> web.Application:
+    """The application; it opens repository and catalog when it starts."""
+    application = web.Application(middlewares=[around])
+    add_routes(application, settings.tenancy)
+    application.cleanup_ctx.append(_services(settings))
+    application.on_response_prepare.append(add_browser_headers)
+    application.on_shutdown.append(_end_conversations)
+    return application
+
+
+async def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; ``on_ready`` gets the address once requests are taken.
+
+    Raises:
+        NotARepository, MalformedInput, StorageError: it cannot start; the message says what is wrong.
+    """
+    start_logging(settings.log_level)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        async with running(settings) as address:
+            on_ready(address)
+            await stop.wait()
+            SERVER.info("stopping")
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[str]:
+    """A server that listens; the address clients reach it by. At the end running requests are finished first."""
+    application = create_app(settings)
+    runner = CountingRunner(
+        application,
+        settings,
+        access_log=None,
+        auto_decompress=False,
+        handler_cancellation=True,
+        keepalive_timeout=settings.idle_s,
+        lingering_time=1.0,
+        max_line_size=_HEADER_BYTES_MAX,
+        max_field_size=_HEADER_BYTES_MAX,
+        shutdown_timeout=settings.stop_s,
+    )
+    await runner.setup()
+    try:
+        await _listen(runner, settings)
+        address = _address_of(runner, settings)
+        application[SERVICES].base_url = settings.public_url or address
+        yield settings.public_url or address
+    finally:
+        await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, settings: Settings) -> None:
+    site = web.TCPSite(runner, settings.host, settings.port, backlog=_BACKLOG, reuse_port=settings.reuse_port or None)
+    try:
+        await site.start()
+    except OSError as error:
+        where = f"{settings.host}:{settings.port}"
+        raise StorageError(
+            f"cannot listen on {where}: {error.strerror or error}", hint="is it in use? --port 0 takes a free one"
+        ) from error
+
+
+def _address_of(runner: web.AppRunner, settings: Settings) -> str:
+    port = runner.addresses[0][1]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{port}"
+
+
+def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[None]]:
+    async def prepared(application: web.Application) -> AsyncIterator[None]:
+        repository = Repository.open(settings.repo)
+        async with open_catalog(settings.database_url) as catalog:
+            owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
+            await reindex(
+                repository,
+                catalog.accounts,
+                catalog.datasets,
+                default_owner=owner,
+                default_visibility=settings.default_visibility,
+            )
+            directory = Directory(
+                repository,
+                catalog.datasets,
+                default_owner=owner,
+                default_visibility=settings.default_visibility,
+            )
+            services = Services(
+                settings=settings,
+                repository=repository,
+                catalog=catalog,
+                identities=Identities(catalog.tokens),
+                directory=directory,
+                now=time.time,
+                pushes=asyncio.Semaphore(settings.pushes_at_once),
+            )
+            application[SERVICES] = services
+            sweeping = asyncio.create_task(sweep_for_ever(services))
+            try:
+                yield
+            finally:
+                sweeping.cancel()
+                with suppress(asyncio.CancelledError, OdfError, UnsupportedOperation):
+                    await sweeping
+
+    return prepared
+
+
+async def _end_conversations(application: web.Application) -> None:
+    services = application[SERVICES]
+    services.stopping = True
+    sockets = list(services.sockets)
+    if sockets:
+        closing = (socket.close(code=WSCloseCode.GOING_AWAY, message=b"the server stops") for socket in sockets)
+        await asyncio.gather(*closing, return_exceptions=True)

@@ -1,0 +1,53 @@
+"""Open connections, counted: beyond the maxima, in all and per address, a new one is closed before a byte is read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+from repo_server.config import Settings
+
+
+class CountingServer(web.Server):
+    """aiohttp's server, with a count of its connections."""
+
+    def __init__(self, server: web.Server, settings: Settings, **arguments: Any) -> None:
+        super().__init__(server.request_handler, request_factory=server.request_factory, **arguments)
+        self._settings = settings
+        self._addresses: dict[RequestHandler, str] = {}
+        self._per_address: Counter[str] = Counter()
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        peer = transport.get_extra_info("peername")
+        address = str(peer[0]) if isinstance(peer, tuple) else ""
+        self._addresses[handler] = address
+        self._per_address[address] += 1
+        if (
+            len(self._addresses) > self._settings.connections_max
+            or self._per_address[address] > self._settings.connections_per_address_max
+        ):
+            transport.abort()
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        address = self._addresses.pop(handler, None)
+        if address is not None:
+            self._per_address[address] -= 1
+            if not self._per_address[address]:
+                del self._per_address[address]
+
+
+class CountingRunner(web.AppRunner):
+    """An application behind a ``CountingServer``."""
+
+    def __init__(self, app: web.Application, settings: Settings, **arguments: Any) -> None:
+        super().__init__(app, **arguments)
+        self._settings = settings
+
+    async def _make_server(self) -> web.Server:
+        return CountingServer(await super()._make_server(), self._settings, **self._kwargs)

@@ -1,0 +1,41 @@
+"""What this node is, and datasets by id."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from aiohttp import web
+
+from catalog.permissions import Access
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import MalformedIdentifier
+from repo_server.gate import access_of, caller_of
+from repo_server.problems import json_response, message, plain
+from repo_server.services import SERVICES
+
+
+async def get_info(request: web.Request) -> web.StreamResponse:
+    """``GET /info``."""
+    await caller_of(request)
+    return json_response({"isMultiTenant": request.app[SERVICES].settings.multi_tenant})
+
+
+async def get_dataset(request: web.Request) -> web.StreamResponse:
+    """``GET /datasets/{did}``: under which name the dataset lies, if the caller may know."""
+    services = request.app[SERVICES]
+    caller = await caller_of(request)
+    try:
+        dataset_id = DatasetId.from_text(request.match_info["did"])
+    except MalformedIdentifier as error:
+        return plain(error.message, HTTPStatus.BAD_REQUEST)
+    hosted = await services.directory.find(dataset_id)
+    if hosted is None or hosted.entry.pending or await access_of(services, hosted, caller) is Access.NONE:
+        return message("Not Found", HTTPStatus.NOT_FOUND)
+    owner = await services.catalog.accounts.find_by_id(hosted.record.owner_id)
+    return json_response(
+        {
+            "id": str(dataset_id),
+            "owner": {"accountName": owner.name[:], "accountId": str(owner.id)},
+            "datasetName": hosted.entry.alias.name[:],
+        }
+    )

@@ -1,0 +1,63 @@
+"""For those who watch the server: alive, ready, what it is. Tokens are not looked at here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from http import HTTPStatus
+from importlib.metadata import PackageNotFoundError, version
+
+from aiohttp import web
+
+from opendatafabric.errors import NotFound, OdfError
+from opendatafabric.names import AccountName
+from opendatafabric.spec import SPEC_VERSION
+from repo_server.problems import json_response
+from repo_server.services import SERVICES, Services
+
+
+async def get_health(request: web.Request) -> web.StreamResponse:
+    """``GET /system/health``: the process answers."""
+    return json_response({"ok": True})
+
+
+async def get_ready(request: web.Request) -> web.StreamResponse:
+    """``GET /system/ready``: the folder and the database can be used, and the server is not stopping."""
+    services = request.app[SERVICES]
+    reason = "stopping" if services.stopping else await _what_is_wrong(services)
+    if reason is None:
+        return json_response({"ok": True})
+    return json_response({"ok": False, "reason": reason}, status=HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+async def get_system_info(request: web.Request) -> web.StreamResponse:
+    """``GET /system/info``."""
+    settings = request.app[SERVICES].settings
+    return json_response(
+        {
+            "name": "odf-repository",
+            "version": _version(),
+            "specVersion": SPEC_VERSION,
+            "isMultiTenant": settings.multi_tenant,
+            "anonymousAccess": settings.anonymous_access,
+            "objectBytesMax": settings.object_bytes_max,
+        }
+    )
+
+
+async def _what_is_wrong(services: Services) -> str | None:
+    try:
+        await services.catalog.accounts.find(AccountName(services.settings.default_account))
+    except NotFound:
+        pass
+    except OdfError:
+        return "the catalog cannot be read"
+    writable = await asyncio.to_thread(os.access, services.repository.root, os.R_OK | os.W_OK | os.X_OK)
+    return None if writable else "the folder of the repository cannot be written to"
+
+
+def _version() -> str:
+    try:
+        return version("odf-repository")
+    except PackageNotFoundError:
+        return "unknown"

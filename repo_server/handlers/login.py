@@ -1,0 +1,73 @@
+"""Who one is: login with a password, and what a token is worth (spec: nothing; the reference's platform routes)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+import orjson
+from aiohttp import web
+
+from catalog.accounts import Account
+from opendatafabric.errors import AuthenticationRequired, MalformedIdentifier
+from opendatafabric.names import AccountName
+from repo_server.body import read_json
+from repo_server.gate import Refused, caller_of
+from repo_server.identity import NO_TOKEN
+from repo_server.problems import json_response, message, plain
+from repo_server.services import SERVICES, Services
+
+_PASSWORD: Final = "password"
+_DAY_S: Final = 86_400
+
+
+async def get_me(request: web.Request) -> web.StreamResponse:
+    """``GET /accounts/me``."""
+    account = (await caller_of(request)).account
+    if account is None:
+        return message("Unauthenticated", HTTPStatus.UNAUTHORIZED)
+    return json_response({"id": str(account.id), "accountName": account.name[:]})
+
+
+async def get_validate(request: web.Request) -> web.StreamResponse:
+    """``GET /platform/token/validate``."""
+    caller = await caller_of(request, anonymous_too=True)
+    if caller.account is None:
+        return message(caller.reason or NO_TOKEN, HTTPStatus.UNAUTHORIZED)
+    return web.Response()
+
+
+async def post_login(request: web.Request) -> web.StreamResponse:
+    """``POST /platform/login``: the method is ``password``."""
+    await caller_of(request, anonymous_too=True)
+    services = request.app[SERVICES]
+    body = await read_json(request, services.settings.stall_s)
+    method, credentials = (_text_field(body, name) for name in ("loginMethod", "loginCredentialsJson"))
+    if method.lower() != _PASSWORD:
+        return message("Unsupported login method", HTTPStatus.BAD_REQUEST)
+    try:
+        account = await _checked(services, credentials)
+    except (AuthenticationRequired, MalformedIdentifier):
+        return message("Invalid credentials", HTTPStatus.UNAUTHORIZED)
+    expires_at = services.now() + services.settings.login_token_days * _DAY_S
+    return json_response({"accessToken": await services.catalog.tokens.create(account, expires_at=expires_at)})
+
+
+async def _checked(services: Services, credentials: str) -> Account:
+    try:
+        given = orjson.loads(credentials)
+    except orjson.JSONDecodeError:
+        given = None
+    if not isinstance(given, dict):
+        raise AuthenticationRequired("credentials are not what they should be")
+    login, password = given.get("login"), given.get("password")
+    if not isinstance(login, str) or not isinstance(password, str):
+        raise AuthenticationRequired("credentials are not what they should be")
+    return await services.catalog.accounts.check_password(AccountName(login), password)
+
+
+def _text_field(body: dict[str, object], name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise Refused(plain(f"missing field `{name}`", HTTPStatus.UNPROCESSABLE_ENTITY))
+    return value

@@ -1,0 +1,96 @@
+"""Resumable uploads: begin, continue at an offset, the last bytes publish the object.
+
+An extension of ours: ``Upload-Length`` says how many bytes there will be, ``Upload-Offset`` how many are safe. A cut
+connection keeps what came; ask for the offset and go on from there.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+
+from catalog.permissions import Access
+from opendatafabric.errors import ObjectNotFound, UnsupportedOperation
+from opendatafabric.layout import CHECKPOINTS, DATA, parse_key
+from repo_server.body import announced_length, pieces_of
+from repo_server.gate import Refused, Visit, visit
+from repo_server.handlers.simple import hash_of
+from repo_server.problems import plain
+from storage.local.objects import LocalObjectStore
+from storage.uploads import Upload, Uploads
+
+LENGTH: Final = "Upload-Length"
+OFFSET: Final = "Upload-Offset"
+COMPLETE: Final = "Upload-Complete"
+_NUMBER_CHARS_MAX: Final = 18
+
+
+async def begin(request: web.Request) -> web.StreamResponse:
+    """``POST uploads/{data|checkpoints}/{hash}``: 201 with ``Location``, or 200 when the object is here already."""
+    found = await visit(request, Access.WRITE, pending=True)
+    if request.match_info["kind"] not in {DATA, CHECKPOINTS}:
+        raise Refused(plain("Not Found", HTTPStatus.NOT_FOUND))
+    key = f"{request.match_info['kind']}/{hash_of(request)}"
+    size = _number(request, LENGTH)
+    if await _is_here(found, key, size):
+        return web.Response(headers={OFFSET: str(size), COMPLETE: "?1"})
+    uploads, services = _uploads(found), found.services
+    upload = await uploads.begin(key, size=size, size_max=services.settings.object_bytes_max, now=services.now())
+    place = request.path.removesuffix(f"{request.match_info['kind']}/{request.match_info['hash']}")
+    return web.Response(status=HTTPStatus.CREATED, headers={**_state(upload), "Location": f"{place}{upload.id}"})
+
+
+async def look(request: web.Request) -> web.StreamResponse:
+    """``GET`` or ``HEAD uploads/{id}``: the offset."""
+    found = await visit(request, Access.WRITE, pending=True)
+    upload = await _uploads(found).find(request.match_info["upload"], now=found.services.now())
+    return web.Response(status=HTTPStatus.NO_CONTENT, headers=_state(upload))
+
+
+async def append(request: web.Request) -> web.StreamResponse:
+    """``PATCH uploads/{id}``: more bytes from ``Upload-Offset`` on; 204 while there are some to come, then 200."""
+    found = await visit(request, Access.WRITE, pending=True)
+    settings, uploads, now = found.services.settings, _uploads(found), found.services.now
+    offset = _number(request, OFFSET)
+    announced_length(request, settings.object_bytes_max)
+    pieces = pieces_of(request, settings.stall_s)
+    upload = await uploads.append(request.match_info["upload"], pieces, offset=offset, now=now())
+    if upload.offset < upload.size:
+        return web.Response(status=HTTPStatus.NO_CONTENT, headers=_state(upload))
+    _, physical_hash = parse_key(upload.key)
+    await uploads.finish(upload.id, expected_hash=physical_hash, now=now())
+    return web.Response(headers={OFFSET: str(upload.size), COMPLETE: "?1"})
+
+
+async def cancel(request: web.Request) -> web.StreamResponse:
+    """``DELETE uploads/{id}``."""
+    found = await visit(request, Access.WRITE, pending=True)
+    await _uploads(found).cancel(request.match_info["upload"])
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+def _uploads(found: Visit) -> Uploads:
+    store = found.dataset.entry.dataset.objects
+    if not isinstance(store, LocalObjectStore):
+        raise UnsupportedOperation("this dataset takes no resumable uploads", hint="put the object in one piece")
+    return Uploads(store, lease_s=found.services.settings.upload_lease_s)
+
+
+async def _is_here(found: Visit, key: str, size: int) -> bool:
+    try:
+        return (await found.dataset.entry.dataset.objects.stat(key)).size == size
+    except ObjectNotFound:
+        return False
+
+
+def _state(upload: Upload) -> dict[str, str]:
+    return {OFFSET: str(upload.offset), LENGTH: str(upload.size), COMPLETE: "?0", "Cache-Control": "no-store"}
+
+
+def _number(request: web.Request, header: str) -> int:
+    text = request.headers.get(header, "")
+    if not (text.isascii() and text.isdecimal() and len(text) <= _NUMBER_CHARS_MAX):
+        raise Refused(plain(f"Header {header} is missing or no number", HTTPStatus.BAD_REQUEST))
+    return int(text)

@@ -1,0 +1,114 @@
+"""Around every request: a number for it, a line in the log, errors as answers, and what browsers ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+
+from opendatafabric.errors import OdfError
+from repo_server.logs import REQUESTS, SERVER
+from repo_server.problems import Refused, json_response, plain, problem, status_of
+from repo_server.services import SERVICES
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+REQUEST_ID: Final = "X-Request-Id"
+_GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+_CLIENT_GONE: Final = 499
+_EXPOSED: Final = "ETag, Content-Range, Accept-Ranges, Location, Upload-Offset, Upload-Length, X-Request-Id"
+
+
+@web.middleware
+async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """The one middleware; everything else is beside the handlers."""
+    given = request.headers.get(REQUEST_ID, "")
+    request_id = given if _GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
+    started = time.perf_counter()
+    status = _CLIENT_GONE
+    try:
+        response = await _answered(request, handler, request_id)
+        status = response.status
+        if not response.prepared:
+            response.headers[REQUEST_ID] = request_id
+            _close_if_unread(request, response)
+        return response
+    finally:
+        if request.app[SERVICES].settings.access_log:
+            _log(request, request_id, status, started)
+
+
+async def add_browser_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Let pages of other origins read the answer; runs when headers are about to be sent."""
+    response.headers.setdefault("Access-Control-Allow-Origin", "*")
+    response.headers.setdefault("Access-Control-Expose-Headers", _EXPOSED)
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+
+
+async def _answered(request: web.Request, handler: Handler, request_id: str) -> web.StreamResponse:
+    if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+        return _preflight()
+    if request.app[SERVICES].busy():
+        return plain("Too many requests at once", HTTPStatus.SERVICE_UNAVAILABLE)
+    try:
+        with request.app[SERVICES].counted():
+            return await _handled(request, handler)
+    except OdfError as error:
+        if status_of(error) is HTTPStatus.INTERNAL_SERVER_ERROR:
+            SERVER.error("a request failed: %s", error, exc_info=error, extra={"fields": {"request_id": request_id}})
+        return problem(error)
+    except (ConnectionError, asyncio.CancelledError):
+        raise
+    except Exception as error:
+        SERVER.error("a request crashed", exc_info=error, extra={"fields": {"request_id": request_id}})
+        return json_response({"error": "Internal Server Error"}, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+async def _handled(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except Refused as refused:
+        return refused.response
+    except web.HTTPException as error:
+        return _of_the_router(error)
+
+
+def _of_the_router(error: web.HTTPException) -> web.Response:
+    if isinstance(error, web.HTTPNotFound):
+        return plain("Not Found", HTTPStatus.NOT_FOUND)
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        return web.Response(status=error.status, headers={"Allow": ",".join(sorted(error.allowed_methods))})
+    return plain(error.reason, HTTPStatus(error.status))
+
+
+def _preflight() -> web.Response:
+    headers = {
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Allow-Methods": "GET,POST",
+        "Access-Control-Allow-Headers": "*",
+        "Access-Control-Max-Age": "3600",
+    }
+    return web.Response(headers=headers)
+
+
+def _close_if_unread(request: web.Request, response: web.StreamResponse) -> None:
+    # Reading a body that was refused only to keep the connection would let anybody keep us busy.
+    if request.can_read_body and not request.content.is_eof():
+        response.force_close()
+
+
+def _log(request: web.Request, request_id: str, status: int, started: float) -> None:
+    fields = {
+        "request_id": request_id,
+        "method": request.method,
+        "path": request.path[:500],
+        "status": status,
+        "ms": round((time.perf_counter() - started) * 1_000, 1),
+        "peer": request.remote,
+    }
+    REQUESTS.info("%s %s %d", request.method, request.path[:500], status, extra={"fields": fields})

@@ -1,0 +1,70 @@
+"""The whole API as a table: method, path, handler, purpose. In which order callers are checked is in the gate.
+
+``docs/reference/http-api.md`` has a row for each. Datasets lie under ``/{account}/{name}`` or ``/{name}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import hdrs, web
+
+from repo_server.config import Tenancy
+from repo_server.handlers import datasets, health, login, simple, smart, uploads
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """``path`` of a dataset's route is below the dataset. ``GET`` answers ``HEAD`` too."""
+
+    method: str
+    path: str
+    handler: Handler
+    purpose: str
+
+
+NODE_ROUTES: Final = (
+    Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts"),
+    Route("GET", "/accounts/me", login.get_me, "whose token that is"),
+    Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id"),
+    Route("GET", "/platform/token/validate", login.get_validate, "whether the token counts"),
+    Route("POST", "/platform/login", login.post_login, "a token for a name and a password"),
+    Route("GET", "/system/health", health.get_health, "that the process answers"),
+    Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used"),
+    Route("GET", "/system/info", health.get_system_info, "what runs here"),
+)
+DATASET_ROUTES: Final = (
+    Route("GET", "/refs/{ref}", simple.get_ref, "where a head points"),
+    Route("GET", "/blocks/{hash}", simple.get_block, "a metadata block, byte for byte"),
+    Route("GET", "/data/{hash}", simple.get_data, "a data slice"),
+    Route("PUT", "/data/{hash}", simple.put_data, "send a data slice"),
+    Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint"),
+    Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint"),
+    Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)"),
+    Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)"),
+    Route("POST", "/uploads/{kind}/{hash}", uploads.begin, "begin a resumable upload of an object"),
+    Route("GET", "/uploads/{upload}", uploads.look, "how far a resumable upload came"),
+    Route("PATCH", "/uploads/{upload}", uploads.append, "continue a resumable upload; the last bytes publish it"),
+    Route("DELETE", "/uploads/{upload}", uploads.cancel, "give a resumable upload up"),
+)
+
+
+def add_routes(application: web.Application, tenancy: Tenancy) -> None:
+    """Put every route of the table into ``application``; those of the node come first."""
+    for route in NODE_ROUTES:
+        _add(application, route, route.path)
+    for route in DATASET_ROUTES:
+        _add(application, route, PREFIXES[tenancy] + route.path)
+
+
+def _add(application: web.Application, route: Route, path: str) -> None:
+    # aiohttp joins the methods of equal paths that are added one after another, so that 405 names them all.
+    if route.method == hdrs.METH_GET:
+        application.router.add_get(path, route.handler)
+    else:
+        application.router.add_route(route.method, path, route.handler)

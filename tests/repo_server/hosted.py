@@ -1,0 +1,120 @@
+"""A real server on a free port over a repository that the test fills, with accounts and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiohttp
+
+from catalog.accounts import Account
+from catalog.catalog import Catalog, open_catalog
+from catalog.datasets import DatasetRecord, Visibility
+from catalog.tokens import Scope
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.layout import data_key
+from opendatafabric.multihash import Multihash
+from opendatafabric.names import AccountName
+from repo_server.app import running
+from repo_server.config import Settings, Tenancy
+from storage.repository import DatasetEntry, Repository
+from tests.storage.chains import ChainBuilder, dataset_id
+
+SMALL, LARGE = b"a small slice", bytes(range(256)) * 4_096
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back, read whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+@dataclass
+class Hosted:
+    """The server under test. ``path`` gives the path of a dataset in the tenancy it runs in."""
+
+    url: str
+    settings: Settings
+    repository: Repository
+    catalog: Catalog
+    session: aiohttp.ClientSession
+    accounts: dict[str, Account] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def alias(self, name: str, account: str = "alice") -> DatasetAlias:
+        return DatasetAlias.from_text(f"{account}/{name}" if self.settings.multi_tenant else name)
+
+    def path(self, name: str, account: str = "alice") -> str:
+        return f"/{self.alias(name, account)}"
+
+    def as_(self, who: str | None) -> dict[str, str]:
+        """The header of an account's token, of none, or of a literal token."""
+        return {} if who is None else {"Authorization": f"Bearer {self.tokens.get(who, who)}"}
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        who: str | None = None,
+        data: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        sent = {**self.as_(who), **(headers or {})}
+        async with self.session.request(method, self.url + path, data=data, headers=sent) as response:
+            return Answer(response.status, response.headers, await response.read())
+
+    async def token(self, account: str, *scopes: Scope) -> str:
+        return await self.catalog.tokens.create(self.accounts[account], scopes or (Scope.READ, Scope.WRITE))
+
+    async def add(self, name: str, chain: ChainBuilder, visibility: Visibility = Visibility.PUBLIC) -> DatasetEntry:
+        """A dataset of alice's with everything of ``chain`` in it."""
+        entry = await self.add_pending(name, chain, visibility)
+        for content_hash, content in chain.slices.items():
+            await entry.dataset.writable_objects().put(data_key(content_hash), content)
+        await entry.dataset.append(chain.blocks, expected_head=None)
+        return entry
+
+    async def add_pending(self, name: str, chain: ChainBuilder, visibility: Visibility) -> DatasetEntry:
+        """A dataset of alice's whose first push has not ended."""
+        entry = await self.repository.create(self.alias(name), chain.id)
+        record = DatasetRecord(chain.id, entry.alias, self.accounts["alice"].id, visibility)
+        await self.catalog.datasets.put(record)
+        return entry
+
+
+def a_chain(number: int = 1) -> ChainBuilder:
+    """Seed, info, schema, a small and a large slice."""
+    chain = ChainBuilder(dataset_id(number))
+    chain.info("for tests")
+    chain.data(SMALL)
+    chain.data(LARGE)
+    return chain
+
+
+def hash_of(content: bytes, chain: ChainBuilder) -> Multihash:
+    return next(name for name, held in chain.slices.items() if held == content)
+
+
+@asynccontextmanager
+async def hosted(folder: Path, tenancy: Tenancy, **options: object) -> AsyncIterator[Hosted]:
+    """A server in ``folder`` with the accounts alice, bob and root, and a token of each."""
+    repository = Repository.init(folder / "datasets")
+    settings = Settings(repo=repository.root, tenancy=tenancy, port=0, **options)  # type: ignore[arg-type]
+    async with open_catalog(settings.database_url) as catalog:
+        accounts = {
+            name: await catalog.accounts.create(AccountName(name), is_admin=name == "root")
+            for name in ("alice", "bob", "root")
+        }
+        tokens = {name: await catalog.tokens.create(account) for name, account in accounts.items()}
+        async with running(settings) as url, aiohttp.ClientSession(auto_decompress=False) as session:
+            yield Hosted(url, settings, repository, catalog, session, accounts, tokens)
