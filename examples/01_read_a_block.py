@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opendatafabric.codec.yaml_codec import write_block_manifest
-
 from opendatafabric.codec.block_codec import decode_block
+from opendatafabric.codec.yaml_codec import write_block_manifest
 
 DATASET = Path(__file__).parent / "datasets" / "us.faa.airports"
 

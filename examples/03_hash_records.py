@@ -9,8 +9,8 @@ import io
 from pathlib import Path
 
 import pyarrow.parquet
-from opendatafabric.data.logical_hash import logical_hash_parquet
 
+from opendatafabric.data.logical_hash import logical_hash_parquet
 from opendatafabric.multihash import physical_hash
 
 DATA = Path(__file__).parent / "datasets" / "iowa.electricity" / "data"

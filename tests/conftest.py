@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,6 +21,39 @@ settings.register_profile("quick", max_examples=25, deadline=None, suppress_heal
 settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, suppress_health_check=_RELAXED)
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=_RELAXED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class ExampleServer:
+    """What ``make run`` starts, on a free port; ``var`` is where it keeps its repository."""
+
+    address: str
+    var: Path
+    process: subprocess.Popen[str]
+
+
+@pytest.fixture(scope="session")
+def example_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ExampleServer]:
+    """The program behind ``make run``, with its example datasets, stopped by Ctrl-C at the end."""
+    var = tmp_path_factory.mktemp("example-server") / "var"
+    log = var.with_name("stderr.txt")
+    command = [sys.executable, str(ROOT / "examples" / "run.py"), "--port", "0", "--var", str(var)]
+    with (
+        log.open("w") as stderr,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
+    ):
+        printed = ""
+        found = None
+        while found is None and (line := process.stdout.readline() if process.stdout else ""):
+            printed += line
+            found = re.search(r"repository is at (http://\S+)\. ", line)
+        assert found is not None, printed + log.read_text()
+        yield ExampleServer(found[1], var, process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0, log.read_text()
 
 
 def skips_are_failures() -> bool:

@@ -19,6 +19,7 @@ from cli.main import COMMANDS
 from opendatafabric import errors
 from tests.cli.runner import odf
 from tests.cli.test_exit_codes import families, raised
+from tests.conftest import ExampleServer
 from tests.source_tree import ROOT, text_of, tracked_files
 
 PAGES = [path for path in tracked_files() if path.suffix == ".md" and not path.is_relative_to("tests/vectors")]
@@ -96,20 +97,21 @@ def matches(expected: str, printed: str) -> bool:
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=str)
-def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, example_server: str) -> None:
+def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, example_server: ExampleServer) -> None:
     for argument, text in blocks(page, r"\w+"):
         if argument.startswith("file="):
             (tmp_path / argument.removeprefix("file=")).write_text(text)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "var").symlink_to(example_server.var)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "XDG_CONFIG_HOME": str(tmp_path / "config"), "NO_COLOR": "1"}
     for _, block in blocks(page, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            run = command.replace("http://127.0.0.1:8080", example_server)
+            run = command.replace("http://127.0.0.1:8080", example_server.address)
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", run], cwd=tmp_path, env=environment, capture_output=True, text=True,
                 timeout=60, check=False,
             )  # fmt: skip
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-            printed = (done.stdout + done.stderr).replace(example_server, "http://127.0.0.1:8080")
+            printed = (done.stdout + done.stderr).replace(example_server.address, "http://127.0.0.1:8080")
             assert matches(expected, printed), f"{command}\nshould print:\n{expected}\nprinted:\n{printed}"

@@ -26,7 +26,8 @@ def command(
 
     \b
     Example:
-        odf token create alice | odf login http://127.0.0.1:8080
+        odf login http://127.0.0.1:8080
+        odf token create alice --repo my-repository | odf login http://127.0.0.1:8080
     """
     origin = origin_of(url)
     token = (access_token if access_token is not None else _read_token()).strip()
