@@ -77,18 +77,18 @@ def close_reason(refused: Refused) -> str:
     """The JSON of ``refused`` as a close reason, its message cut to what a close frame holds."""
     value = refused.model_dump(exclude_unset=True)
     text = orjson.dumps(value)
-    if len(text) <= CLOSE_REASON_BYTES_MAX:
-        return text.decode()
-    return _shortened(value, len(text) - CLOSE_REASON_BYTES_MAX)
+    return text.decode() if len(text) <= CLOSE_REASON_BYTES_MAX else _shortened(value)
 
 
-def _shortened(value: dict[str, Any], excess: int) -> str:
+def _shortened(value: dict[str, Any]) -> str:
     details = value["Err"].get("Internal")
     if details is None:
         return '{"Err":{"NameCollision":{"dataset_alias":""}}}'
-    message = details["error_message"].encode("ascii", "replace")
-    details["error_message"] = message[: max(0, len(message) - excess - 2)].decode()
-    return orjson.dumps(value)[:CLOSE_REASON_BYTES_MAX].decode(errors="ignore")
+    message = details["error_message"][:CLOSE_REASON_BYTES_MAX].encode("ascii", "replace").decode()
+    while len(text := orjson.dumps(value)) > CLOSE_REASON_BYTES_MAX:
+        message = message[:-1]
+        details["error_message"] = message
+    return text.decode()
 
 
 def error_of(refused: Refused) -> OdfError:

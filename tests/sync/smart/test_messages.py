@@ -13,7 +13,6 @@ from sync.plan import TransferPlan
 from sync.smart.messages import (
     Message,
     ObjectFileReference,
-    PullPhase,
     PullRequest,
     PushComplete,
     PushConfirmed,
@@ -111,9 +110,3 @@ def test_an_address_has_all_its_fields() -> None:
 def test_a_refusal_has_exactly_one_reason(text: str) -> None:
     with pytest.raises(ProtocolViolation):
         read_message(f'{{"Err":{text}}}', Refused)
-
-
-def test_messages_cannot_be_changed() -> None:
-    phase = PullPhase(Pull="ObjectsRequest")
-    with pytest.raises(ValueError, match="frozen"):
-        phase.Pull = "InitialRequest"

@@ -1,0 +1,150 @@
+"""What transfer scenarios are played with: chains, both ends, and channels that break on demand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from opendatafabric.layout import data_key
+from storage.dataset import Dataset
+from sync import pull, push
+from sync.remote import Protocol
+from sync.smart.channels import Channel, ChannelClosed
+from sync.smart.driver import Conversation
+from sync.transfer import DatasetTarget, TransferOptions, TransferResult
+from tests.storage.chains import ChainBuilder, dataset_id
+from tests.sync.smart_server import SmartServer, memory_dataset, stored, unchanged
+
+
+def history(*, number: int = 1, slices: int = 2) -> ChainBuilder:
+    """A chain with a description and slices."""
+    builder = ChainBuilder(dataset_id(number))
+    builder.info("first")
+    for index in range(slices):
+        builder.data(f"slice {index}".encode())
+    return builder
+
+
+async def fill(dataset: Dataset, builder: ChainBuilder) -> None:
+    """Make ``dataset`` hold exactly what ``builder`` has."""
+    await dataset.writable_objects().put_many({data_key(name): data for name, data in builder.slices.items()})
+    head = await dataset.head()
+    await dataset.append(builder.blocks, expected_head=head, force=True)
+
+
+async def assert_holds(dataset: Dataset, builder: ChainBuilder) -> None:
+    """The head is right, and everything below it is there byte for byte."""
+    assert await dataset.head() == builder.head
+    assert [block async for batch in dataset.walk(builder.head) for block in batch] == builder.blocks[::-1]
+    for name, data in builder.slices.items():
+        assert stored(dataset)[data_key(name)] == data
+
+
+@dataclass
+class Stage:
+    """One server, one client."""
+
+    server: SmartServer
+    session: aiohttp.ClientSession
+    local: Dataset = field(default_factory=memory_dataset)
+
+    @property
+    def remote(self) -> Dataset:
+        return self.server.dataset
+
+    async def push(self, **options: Any) -> TransferResult:
+        return await push.push_dataset(
+            self.session, self.local, self.server.location, options=TransferOptions(**options)
+        )
+
+    async def pull(self, **options: Any) -> TransferResult:
+        return await pull.pull_dataset(
+            self.session, self.server.location, DatasetTarget(self.local), options=TransferOptions(**options)
+        )
+
+    async def simple_pull(self, **options: Any) -> TransferResult:
+        location = replace(self.server.location, protocol=Protocol.SIMPLE)
+        return await pull.pull_dataset(
+            self.session, location, DatasetTarget(self.local), options=TransferOptions(**options)
+        )
+
+
+class CutChannel:
+    """Carries ``texts_left`` texts of either direction, then breaks."""
+
+    def __init__(self, channel: Channel, texts_left: int) -> None:
+        self._channel = channel
+        self.texts_left = texts_left
+        self.was_cut = False
+        self.peer_reads_base64 = channel.peer_reads_base64
+
+    async def receive(self) -> str:
+        await self._count()
+        return await self._channel.receive()
+
+    async def send(self, text: str) -> None:
+        await self._count()
+        await self._channel.send(text)
+
+    async def close(self, code: int, reason: str) -> None:
+        await self._channel.close(code, reason)
+
+    async def _count(self) -> None:
+        if self.texts_left == 0:
+            self.was_cut = True
+            await self._channel.close(1001, "")
+            raise ChannelClosed(1006, "")
+        self.texts_left -= 1
+
+
+@dataclass
+class Cutter:
+    """Puts a CutChannel around the end of ``side``."""
+
+    stage: Stage
+    side: str
+    monkeypatch: pytest.MonkeyPatch
+    cut: CutChannel | None = None
+
+    def arm(self, texts: int) -> None:
+        """Cut the next conversation after so many texts."""
+        self.cut = None
+        if self.side == "server":
+            self.stage.server.wrap = lambda channel: self._wrapped(channel, texts)
+        for module in (pull, push):
+            opened = getattr(module, "open_conversation")  # noqa: B009  mypy does not take it for exported
+            self.monkeypatch.setattr(module, "open_conversation", self._opener(opened, texts))
+
+    def disarm(self) -> None:
+        self.stage.server.wrap = unchanged
+        self.monkeypatch.undo()
+
+    def _wrapped(self, channel: Channel, texts: int) -> CutChannel:
+        self.cut = CutChannel(channel, texts)
+        return self.cut
+
+    def _opener(self, opened: Any, texts: int) -> Any:
+        @asynccontextmanager
+        async def opener(*args: Any) -> AsyncIterator[Conversation]:
+            async with opened(*args) as conversation:
+                if self.side == "client":
+                    conversation.channel = self._wrapped(conversation.channel, texts)
+                yield conversation
+
+        return opener
+
+
+def every_cut(cutter: Cutter, texts_max: int = 40) -> Iterator[int]:
+    """Arm the cutter for 0, 1, 2 … texts until a conversation ended before it was cut."""
+    for texts in range(texts_max):
+        cutter.arm(texts)
+        yield texts
+        cutter.disarm()
+        if cutter.cut is not None and not cutter.cut.was_cut:
+            return
+    raise AssertionError("the conversation never came to its end")
