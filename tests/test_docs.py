@@ -17,6 +17,8 @@ import pytest
 from cli.exit_codes import EXIT_CODES, ExitCode, exit_code_of
 from cli.main import COMMANDS
 from opendatafabric import errors
+from repo_server.config import Settings
+from repo_server.routes import DATASET_ROUTES, NODE_ROUTES, Route
 from tests.cli.runner import odf
 from tests.cli.test_exit_codes import families, raised
 from tests.conftest import ExampleServer
@@ -66,6 +68,17 @@ def test_every_exit_code_is_documented() -> None:
     rows = dict(re.findall(r"^\| (\d+) \| ([A-Z_]+) \|", text_of(REFERENCE / "exit-codes.md"), re.MULTILINE))
     assert rows == {str(int(code)): code.name for code in ExitCode}
     assert set(EXIT_CODES.values()) <= set(ExitCode)
+
+
+@pytest.mark.parametrize("name", Settings.model_fields)
+def test_every_setting_is_documented(name: str) -> None:
+    assert f"`ODF_{name.upper()}`" in text_of(REFERENCE / "settings.md")
+
+
+@pytest.mark.parametrize("route", NODE_ROUTES + DATASET_ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_every_route_is_documented(route: Route) -> None:
+    rows = [line for line in text_of(REFERENCE / "http-api.md").splitlines() if route.method in line]
+    assert any(route.path in row for row in rows), f"add a row for {route.method} {route.path}"
 
 
 def command_lines() -> list[tuple[str, ...]]:
