@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -52,7 +53,7 @@ class Accounts:
             "id": str(account_id),
             "name": str(name),
             "name_folded": name.folded,
-            "password_hash": None if password is None else _hashed(password),
+            "password_hash": None if password is None else await asyncio.to_thread(_hashed, password),
             "is_admin": int(is_admin),
             "created_at": self._now(),
         }
@@ -89,9 +90,10 @@ class Accounts:
     async def set_password(self, name: AccountName, password: str) -> None:
         """Give an account a password; errors as ``create`` and ``find``."""
         account = await self.find(name)
+        password_hash = await asyncio.to_thread(_hashed, password)
         async with self._database.writing() as connection:
             await connection.execute(
-                update(accounts).where(accounts.c.id == str(account.id)).values(password_hash=_hashed(password))
+                update(accounts).where(accounts.c.id == str(account.id)).values(password_hash=password_hash)
             )
 
     async def check_password(self, name: AccountName, password: str) -> Account:
@@ -103,7 +105,7 @@ class Accounts:
         async with self._database.reading() as connection:
             row = (await connection.execute(select(accounts).where(accounts.c.name_folded == name.folded))).first()
         stored = None if row is None else row.password_hash
-        if not _matches(password, stored or _UNUSABLE) or row is None or stored is None:
+        if not await asyncio.to_thread(_matches, password, stored or _UNUSABLE) or row is None or stored is None:
             raise AuthenticationRequired("Invalid credentials")
         return _account(row)
 

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Row, insert, select, update
 
@@ -19,6 +19,9 @@ from catalog.token_text import TokenParts, parse_token, token_text
 from opendatafabric.did import AccountId
 from opendatafabric.errors import AuthenticationRequired, MalformedInput, NotFound
 from opendatafabric.names import AccountName
+
+USE_NOTED_EVERY_S: Final = 60
+"""The last use of a token is written down no more often than this, in seconds: reading must stay cheap."""
 
 
 class Scope(Enum):
@@ -119,6 +122,7 @@ class Tokens:
             raise AuthenticationRequired("Authentication token invalid")
         if row.expires_at is not None and row.expires_at <= self._now():
             raise TokenExpired("Authentication token expired")
+        await self._note_use(row)
         account = Account(
             AccountId.from_text(row.account_id),
             AccountName(row.name),
@@ -126,6 +130,13 @@ class Tokens:
             row.password_hash is not None,
         )
         return Authenticated(account, _granted(row))
+
+    async def _note_use(self, row: Row[Any]) -> None:
+        now = self._now()
+        if row.last_used_at is not None and now - row.last_used_at < USE_NOTED_EVERY_S:
+            return
+        async with self._database.writing() as connection:
+            await connection.execute(update(tokens).where(tokens.c.id == row.id).values(last_used_at=now))
 
     async def list(self, account: Account | None = None) -> list[TokenInfo]:
         """All tokens, or those of one account, oldest first."""

@@ -9,6 +9,7 @@ from http import HTTPStatus
 import orjson
 from aiohttp import web
 
+from repo_server.config import Settings
 from repo_server.gate import Refused
 from repo_server.problems import message, plain
 
@@ -36,24 +37,32 @@ def announced_length(request: web.Request, size_max: int) -> int:
     return length
 
 
-async def pieces_of(request: web.Request, stall_s: float) -> AsyncIterator[bytes]:
+async def pieces_of(request: web.Request, settings: Settings) -> AsyncIterator[bytes]:
     """The body piece by piece.
 
+    Only the time spent waiting for the client counts against it, not what we need for writing.
+
     Raises:
-        Refused: silence for longer than ``stall_s`` seconds.
+        Refused: a longer silence, or on average a slower rate, than the settings allow.
     """
+    loop = asyncio.get_running_loop()
+    size, waited = 0, 0.0
     while True:
+        earned = settings.stall_s + size / settings.body_bytes_per_s_min - waited
+        began = loop.time()
         try:
-            async with asyncio.timeout(stall_s):
+            async with asyncio.timeout(min(settings.stall_s, earned)):
                 piece = await request.content.readany()
         except TimeoutError:
-            raise Refused(message(f"no bytes came for {stall_s:g} seconds", HTTPStatus.REQUEST_TIMEOUT)) from None
+            raise Refused(message("the body comes too slowly", HTTPStatus.REQUEST_TIMEOUT)) from None
+        waited += loop.time() - began
         if not piece:
             return
+        size += len(piece)
         yield piece
 
 
-async def read_json(request: web.Request, stall_s: float) -> dict[str, object]:
+async def read_json(request: web.Request, settings: Settings) -> dict[str, object]:
     """A small JSON object.
 
     Raises:
@@ -62,7 +71,7 @@ async def read_json(request: web.Request, stall_s: float) -> dict[str, object]:
     if request.content_type != "application/json":
         raise Refused(plain("Expected request with `Content-Type: application/json`", _UNSUPPORTED))
     body = b""
-    async for piece in pieces_of(request, stall_s):
+    async for piece in pieces_of(request, settings):
         body += piece
         if len(body) > JSON_BODY_BYTES_MAX:
             raise Refused(plain("the body is too long", HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
@@ -75,7 +84,7 @@ async def read_json(request: web.Request, stall_s: float) -> dict[str, object]:
     return value
 
 
-async def drain(request: web.Request, stall_s: float) -> None:
+async def drain(request: web.Request, settings: Settings) -> None:
     """Read the body and forget it."""
-    async for _ in pieces_of(request, stall_s):
+    async for _ in pieces_of(request, settings):
         pass

@@ -55,12 +55,28 @@ class Directory:
         self._known.pop(ref, None)
 
     async def _look_up(self, ref: DatasetRef) -> Hosted | None:
-        try:
-            entry = await self._repository.find(ref, include_pending=True)
-        except DatasetNotFound:
+        entry = await self._entry(ref)
+        if entry is None:
             return None
         record = await self._datasets.find(entry.id)
         return Hosted(entry, record or self._unknown(entry))
+
+    async def _entry(self, ref: DatasetRef) -> DatasetEntry | None:
+        for spelling in self._spellings(ref):
+            try:
+                return await self._repository.find(spelling, include_pending=True)
+            except DatasetNotFound:
+                continue
+        return None
+
+    def _spellings(self, ref: DatasetRef) -> tuple[DatasetRef, ...]:
+        """Datasets without an account are the default owner's, and the other way round: so the same folder can be
+        served in either tenancy."""
+        if isinstance(ref, DatasetAlias) and ref.account is None:
+            return ref, DatasetAlias(self._default_owner.name, ref.name)
+        if isinstance(ref, DatasetAlias) and ref.account == self._default_owner.name:
+            return ref, DatasetAlias(None, ref.name)
+        return (ref,)
 
     def _unknown(self, entry: DatasetEntry) -> DatasetRecord:
         return DatasetRecord(entry.id, entry.alias, self._default_owner.id, self._default_visibility)

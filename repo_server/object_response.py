@@ -20,8 +20,14 @@ from aiohttp import web
 
 from opendatafabric.errors import ObjectNotFound
 from opendatafabric.limits import INLINE_READ_BYTES_MAX
+from repo_server.config import Settings
+from repo_server.services import SERVICES
+from storage.local import durable
 
 _RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))", re.ASCII | re.IGNORECASE)
+SENT_AT_ONCE_BYTES: Final = 16 * 1024 * 1024
+"""How much the kernel is asked to send before the pace of the reader is looked at."""
+
 _IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _PRIVATE: Final = "private, max-age=31536000, immutable"
 
@@ -52,10 +58,10 @@ async def send_object(request: web.Request, path: Path, name: str, *, is_public:
         "Cache-Control": _IMMUTABLE if is_public else _PRIVATE,
         "Content-Type": "application/octet-stream",
     }
-    if _matches(request.headers.get("If-None-Match"), name):
-        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     file = _opened(path, name)
     try:
+        if _matches(request.headers.get("If-None-Match"), name):
+            return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
         return await _send(request, file, name, headers)
     finally:
         file.close()
@@ -89,9 +95,25 @@ async def _send_large(
     if transport is None or writer is None:
         raise ConnectionResetError("the client is gone")
     writer.send_headers()
-    await asyncio.get_running_loop().sendfile(transport, file, window.start, window.count)
+    await _let_the_kernel_send(transport, file, window, request.app[SERVICES].settings)
     await response.write_eof()
     return response
+
+
+async def _let_the_kernel_send(
+    transport: asyncio.Transport, file: BinaryIO, window: Window, settings: Settings
+) -> None:
+    """Piece by piece, so that a reader who takes less than the slowest rate can be told from one who takes its time."""
+    loop = asyncio.get_running_loop()
+    end = window.start + window.count
+    for start in range(window.start, end, SENT_AT_ONCE_BYTES):
+        count = min(SENT_AT_ONCE_BYTES, end - start)
+        try:
+            async with asyncio.timeout(settings.stall_s + count / settings.body_bytes_per_s_min):
+                await loop.sendfile(transport, file, start, count)
+        except TimeoutError:
+            transport.abort()
+            raise ConnectionResetError("the client reads too slowly") from None
 
 
 def window_of(headers: Mapping[str, str], name: str, size: int) -> Window | None:
@@ -123,11 +145,11 @@ def _matches(header: str | None, name: str) -> bool:
 
 def _opened(path: Path, name: str) -> BinaryIO:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError, OSError) as error:
-        if isinstance(error, PermissionError):
-            raise
-        raise ObjectNotFound(f"object {name} is not here") from None
+        descriptor = os.open(path, durable.READ_FLAGS)
+    except OSError as error:
+        if durable.is_absent(error):
+            raise ObjectNotFound(f"object {name} is not here") from None
+        raise durable.storage_error(error, f"read {name}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise ObjectNotFound(f"object {name} is not here")

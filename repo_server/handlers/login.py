@@ -41,7 +41,7 @@ async def post_login(request: web.Request) -> web.StreamResponse:
     """``POST /platform/login``: the method is ``password``."""
     await caller_of(request, anonymous_too=True)
     services = request.app[SERVICES]
-    body = await read_json(request, services.settings.stall_s)
+    body = await read_json(request, services.settings)
     method, credentials = (_text_field(body, name) for name in ("loginMethod", "loginCredentialsJson"))
     if method.lower() != _PASSWORD:
         return message("Unsupported login method", HTTPStatus.BAD_REQUEST)

@@ -100,12 +100,12 @@ async def _put(request: web.Request, folder: str) -> web.StreamResponse:
     except ObjectNotFound:
         stored = None
     if stored is not None and stored == length:
-        await drain(request, settings.stall_s)
+        await drain(request, settings)
         return web.Response()
     await receive_object(
         store,
         key,
-        pieces_of(request, settings.stall_s),
+        pieces_of(request, settings),
         expected_hash=physical_hash,
         expected_size=length,
         size_max=settings.object_bytes_max,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Final
 
 from aiohttp import web
 
 from catalog.accounts import Account
 from catalog.datasets import DatasetRecord, Visibility
 from catalog.permissions import Access
+from catalog.tokens import Scope
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, RefCollision
 from opendatafabric.limits import MESSAGE_BYTES_MAX
-from repo_server.config import Tenancy
+from opendatafabric.multihash import Multihash
 from repo_server.gate import Refused, Visit, visit, visit_for_push
 from repo_server.object_urls import OwnUrls
 from repo_server.problems import message, plain
@@ -21,6 +24,14 @@ from storage.dataset import Dataset
 from sync.smart.channels import BASE64, ENCODINGS_HEADER, VERSION, VERSION_HEADER, SocketChannel, reads_base64
 from sync.smart.messages import Visibility as WireVisibility
 from sync.smart.serve import serve_pull, serve_push
+
+_HANDSHAKE: Final = (
+    ("Connection", "upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", ""),
+)
+_VERSION: Final = re.compile(r"\d{1,9}", re.ASCII)
 
 
 async def pull(request: web.Request) -> web.StreamResponse:
@@ -53,13 +64,15 @@ async def push(request: web.Request) -> web.StreamResponse:
 
 
 def check_handshake(request: web.Request) -> None:
-    """Refuse what is no WebSocket handshake of a known version."""
-    if request.headers.get("Upgrade", "").lower() != "websocket" or "Sec-WebSocket-Key" not in request.headers:
-        missing = "Sec-WebSocket-Key" if request.headers.get("Upgrade", "").lower() == "websocket" else "Upgrade"
-        raise Refused(plain(f"Header {missing} is missing: this is a WebSocket endpoint", HTTPStatus.BAD_REQUEST))
-    version = request.headers.get(VERSION_HEADER)
-    if version is None or not version.strip().isdecimal():
-        raise Refused(plain(f"Header {VERSION_HEADER} is missing or no number", HTTPStatus.BAD_REQUEST))
+    """Refuse what is no WebSocket handshake with a version in it."""
+    for name, expected in _HANDSHAKE:
+        given = request.headers.get(name, "").lower()
+        if not given or (expected and expected not in {part.strip() for part in given.split(",")}):
+            wanted = f" with {expected!r}" if expected else ""
+            raise Refused(plain(f"this is a WebSocket: header `{name}`{wanted} is missing", HTTPStatus.BAD_REQUEST))
+    version = request.headers.get(VERSION_HEADER, "").strip()
+    if _VERSION.fullmatch(version) is None:
+        raise Refused(plain(f"header `{VERSION_HEADER}` is missing or no number", HTTPStatus.BAD_REQUEST))
 
 
 def _check_version(request: web.Request) -> None:
@@ -68,19 +81,12 @@ def _check_version(request: web.Request) -> None:
 
 
 def _check_may_create(found: Visit) -> None:
-    account = found.caller.account
-    if found.hosted is not None or account is None:
+    caller = found.caller.authenticated
+    if found.hosted is not None or caller is None:
         return
-    multi = found.services.settings.tenancy is Tenancy.MULTI
-    if multi and found.alias.account != account.name and not account.is_admin:
+    own = not found.services.settings.multi_tenant or found.alias.account == caller.account.name
+    if Scope.WRITE not in caller.scopes or not (own or caller.account.is_admin):
         raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
-    if not _may_write(found):
-        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
-
-
-def _may_write(found: Visit) -> bool:
-    authenticated = found.caller.authenticated
-    return authenticated is not None and any(scope.value == "write" for scope in authenticated.scopes)
 
 
 async def _upgraded(request: web.Request, found: Visit) -> tuple[web.WebSocketResponse, SocketChannel]:
@@ -129,15 +135,15 @@ class _Target:
         self.dataset_id = dataset_id
         return made.dataset
 
-    async def note(self, expected_head: object, new_head: object) -> None:
+    async def note(self, expected_head: Multihash | None, new_head: Multihash) -> None:
         """A head moved: look at the dataset anew, and write it down."""
         assert self.dataset_id is not None
         self.found.services.directory.forget(self.found.alias)
         await self.found.services.catalog.datasets.log_move(
             self.dataset_id,
             self.found.caller.account,
-            expected_head=expected_head,  # type: ignore[arg-type]
-            new_head=new_head,  # type: ignore[arg-type]
+            expected_head=expected_head,
+            new_head=new_head,
         )
 
     def _owner(self) -> Account:

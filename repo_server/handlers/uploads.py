@@ -55,7 +55,7 @@ async def append(request: web.Request) -> web.StreamResponse:
     settings, uploads, now = found.services.settings, _uploads(found), found.services.now
     offset = _number(request, OFFSET)
     announced_length(request, settings.object_bytes_max)
-    pieces = pieces_of(request, settings.stall_s)
+    pieces = pieces_of(request, settings)
     upload = await uploads.append(request.match_info["upload"], pieces, offset=offset, now=now())
     if upload.offset < upload.size:
         return web.Response(status=HTTPStatus.NO_CONTENT, headers=_state(upload))
