@@ -22,7 +22,7 @@ from sync.smart.refusals import close_reason, error_of, internal, invalid_head, 
 from sync.smart.wire import read_message, read_refusal, write_message
 from tests.storage.chains import dataset_id
 
-PHASES = [
+PHASES: list[PushPhase | PullPhase] = [
     PushPhase(Push="InitialRequest"),
     PushPhase(Push="EnsuringTargetExists"),
     PushPhase(Push="ObjectsUploadProgress"),
