@@ -97,7 +97,7 @@ def require_canonical(block: HashedBlock) -> HashedBlock:
     Raises:
         HashMismatch: written anew, the block has another hash.
     """
-    if isinstance(block.event, UnknownEvent) or is_canonical(block):
+    if isinstance(block.event, UnknownEvent) or block.has_newer_fields or is_canonical(block):
         return block
     raise HashMismatch(
         f"block {block.sequence_number} is not laid out as the format demands",

@@ -23,10 +23,11 @@ __all__ = ["BlockHeader", "decode_block", "encode_block", "is_canonical", "read_
 
 _EVENT: Final[UnionSpec] = table_of(MetadataBlock).fields[-1].target
 _EVENT_SLOT: Final = table_of(MetadataBlock).fields[-1].slot
+_BLOCK_SLOTS: Final = table_of(MetadataBlock).slots_total
 
 
 def decode_block(raw: bytes) -> HashedBlock:
-    """Read stored bytes. What later versions added is passed over or kept as ``UnknownEvent``.
+    """Read stored bytes. Fields of later versions are passed over and noted, other content kept as ``UnknownEvent``.
 
     Raises:
         MalformedBlock: not a block.
@@ -35,12 +36,12 @@ def decode_block(raw: bytes) -> HashedBlock:
     """
     header = read_block_header(raw)
     try:
-        event = _event(block_content(raw), header.event_type_id)
+        event, has_newer_fields = _event(block_content(raw), header.event_type_id)
     except MalformedBlock as error:
         error.hint = error.hint or "blocks of ODF before 0.34 carry the same version and are laid out differently"
         raise
     block = MetadataBlock(header.system_time, header.prev_block_hash, header.sequence_number, event)
-    return HashedBlock(physical_hash(raw), raw, block)
+    return HashedBlock(physical_hash(raw), raw, block, has_newer_fields)
 
 
 def encode_block(block: MetadataBlock) -> HashedBlock:
@@ -69,10 +70,10 @@ def is_canonical(block: HashedBlock) -> bool:
         return False  # parts that its bytes share are too much when written out
 
 
-def _event(content: bytes, event_type_id: int) -> MetadataEvent | UnknownEvent:
+def _event(content: bytes, event_type_id: int) -> tuple[MetadataEvent | UnknownEvent, bool]:
     buffer = FlatBuffer(content)
     buffer.enter_table(1)
-    table = Table(buffer, buffer.follow(0))
+    table = Table(buffer, buffer.follow(0), _BLOCK_SLOTS)
     position = table.field(_EVENT_SLOT)
     if position is None:
         raise MalformedBlock("MetadataBlock.event is missing")
@@ -80,5 +81,5 @@ def _event(content: bytes, event_type_id: int) -> MetadataEvent | UnknownEvent:
         member = union_member(table, _EVENT, _EVENT_SLOT - 1)
         event: MetadataEvent = read_value(buffer, buffer.follow(position), member, 2)
     except NewerContent as newer:
-        return UnknownEvent(event_type_id, f"{newer} is not known to this version")
-    return event
+        return UnknownEvent(event_type_id, f"{newer} is not known to this version"), buffer.has_newer_fields
+    return event, buffer.has_newer_fields

@@ -1,8 +1,8 @@
 """Reading FlatBuffers from hostile hands: every offset is checked before it is followed.
 
 Driven by the same rows as the writer. Work is bounded by the size of the input: tables and bytes come out of a budget,
-so that offsets which share or repeat parts cannot multiply it. Unknown trailing slots are passed over; an unknown union
-member or enum value is reported as ``NewerContent`` for the caller to keep opaque.
+so that offsets which share or repeat parts cannot multiply it. Unknown trailing slots are passed over and noted; an
+unknown union member or enum value is reported as ``NewerContent`` for the caller to keep opaque.
 Source: FlatBuffers internals; the reference's verifier for depth and table count.
 """
 
@@ -38,6 +38,9 @@ class FlatBuffer:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.has_newer_fields = False
+        """Whether a table read so far has a field that its rows do not know."""
+
         self._tables_left = min(BLOCK_TABLES_MAX, len(data) // 4)
         self._bytes_left = 2 * len(data) + _SHARED_BYTES_MAX
 
@@ -68,11 +71,11 @@ class FlatBuffer:
 
 
 class Table:
-    """The fields of one table by slot."""
+    """The fields of one table by slot, the first ``known`` of which have a meaning here."""
 
     __slots__ = ("_slots", "buffer", "position")
 
-    def __init__(self, buffer: FlatBuffer, position: int) -> None:
+    def __init__(self, buffer: FlatBuffer, position: int, known: int) -> None:
         vtable = position - buffer.number(_I32, position)
         size = buffer.number(_U16, vtable)
         if size < 4 or size % 2 or vtable + size > len(buffer.data):
@@ -80,6 +83,8 @@ class Table:
         self.buffer = buffer
         self.position = position
         self._slots = struct.unpack_from(f"<{size // 2 - 2}H", buffer.data, vtable + 4)
+        if len(self._slots) > known and any(self._slots[known:]):
+            buffer.has_newer_fields = True
 
     def field(self, slot: int) -> int | None:
         """Where the field lies, or ``None`` when absent."""
@@ -102,7 +107,7 @@ def read_value(buffer: FlatBuffer, position: int, kind: type, depth: int) -> Any
     """The table at ``position``; ``depth`` counts from 1."""
     buffer.enter_table(depth)
     spec = table_of(kind)
-    table = Table(buffer, position)
+    table = Table(buffer, position, spec.slots_total)
     values = {field.name: _field(table, spec, field, depth) for field in spec.fields}
     return kind(**values)
 
@@ -198,7 +203,7 @@ def _item(buffer: FlatBuffer, field: FieldSpec, position: int, depth: int) -> An
     if field.kind is Kind.TABLES:
         return read_value(buffer, position, field.target, depth)
     buffer.enter_table(depth)
-    wrapper = Table(buffer, position)
+    wrapper = Table(buffer, position, 2)
     value = wrapper.field(1)
     if value is None:
         raise MalformedBlock(f"union {field.target.name} in {field.text_name} has no value")
@@ -207,7 +212,7 @@ def _item(buffer: FlatBuffer, field: FieldSpec, position: int, depth: int) -> An
 
 def _attributes(buffer: FlatBuffer, position: int, depth: int) -> ExtraAttributes:
     buffer.enter_table(depth)
-    text = Table(buffer, position).field(0)
+    text = Table(buffer, position, 1).field(0)
     if text is None:
         raise MalformedBlock("ExtraAttributes.attributes is missing")
     attributes = ExtraAttributes(read_string(buffer, buffer.follow(text)))

@@ -25,6 +25,8 @@ class HashedBlock:
     hash: Multihash
     raw: bytes
     block: MetadataBlock
+    has_newer_fields: bool = False
+    """The bytes say more than ``block`` does: fields that a later version of the format added."""
 
     @property
     def event(self) -> MetadataEvent | UnknownEvent:
