@@ -49,8 +49,10 @@ def read_block_header(raw: bytes) -> BlockHeader:
     """
     try:
         return _header(block_content(raw))
-    except (struct.error, MalformedIdentifier) as error:
-        raise MalformedBlock(f"block cannot be read: {error}") from error
+    except MalformedIdentifier as error:
+        raise MalformedBlock(f"MetadataBlock.prevBlockHash: {error.message}") from error
+    except struct.error as error:
+        raise MalformedBlock("the block inside the manifest is cut off, or no FlatBuffer") from error
 
 
 def block_content(raw: bytes) -> bytes:
@@ -63,7 +65,9 @@ def block_content(raw: bytes) -> bytes:
         _check_version(_i32(raw, version)[0] if version else 0)
         return _bytes(raw, content, "Manifest.content")
     except struct.error as error:
-        raise MalformedBlock(f"manifest cannot be read: {error}") from error
+        raise MalformedBlock(
+            "these bytes are no metadata block, or are cut off", hint="blocks lie in the folder blocks/ of a dataset"
+        ) from error
 
 
 def _header(data: bytes) -> BlockHeader:
