@@ -33,6 +33,8 @@ from sync.transfer import DatasetTarget, TransferOptions, TransferResult
 
 _DEFAULTS: Final = TransferOptions()
 _CONVERSATIONS_MAX: Final = 5
+_COMMIT_WAITS_S: Final = (0.1, 0.4, 1.5, 5.0)
+"""After a confirmation with the head still in its old place: the server may be at work yet."""
 
 
 async def push_dataset(
@@ -68,7 +70,7 @@ async def push_dataset(
             moved = await _SmartPush(session, dataset, interval, progress).run(target, token, remote_head, options)
         except Expired:
             continue
-        await _require_head(refs, local_head)
+        await _require_head(refs, remote_head, local_head)
         return TransferResult(remote_head, local_head, interval.plan, moved)
     raise TransferRejected(f"upload addresses of {target.url} expire before they can be used")
 
@@ -96,8 +98,14 @@ async def _interval(dataset: Dataset, remote_head: Multihash | None, options: Tr
         ) from error
 
 
-async def _require_head(refs: HttpRefStore, expected: Multihash) -> None:
+async def _require_head(refs: HttpRefStore, before: Multihash | None, expected: Multihash) -> None:
+    """Only this proves a push: a question about progress that crossed our last word looks like the confirmation."""
     found = await refs.read(HEAD)
+    for wait_s in _COMMIT_WAITS_S:
+        if found != before:
+            break
+        await asyncio.sleep(wait_s)
+        found = await refs.read(HEAD)
     if found != expected:
         raise RefConflict("the push was confirmed and the remote head is another one", expected=expected, found=found)
 
