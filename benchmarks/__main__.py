@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NOT_QUESTIONS = {"__init__", "__main__", "harness"}
+NOT_QUESTIONS = {"__init__", "__main__", "harness", "processes"}
 
 
 def main() -> int:

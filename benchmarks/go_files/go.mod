@@ -1,0 +1,3 @@
+module go_files
+
+go 1.19
