@@ -1,0 +1,129 @@
+"""Who gets which answer: every row of the protocol's table of permissions, in the order it gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catalog.datasets import Role, Visibility
+from catalog.tokens import Scope
+from repo_server.config import Tenancy
+from tests.repo_server.hosted import SMALL, Hosted, a_chain, hash_of, hosted
+from tests.storage.chains import ChainBuilder
+
+BAD_TOKEN = "ka_" + "0" * 58
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "ka_" + "0" * 58])
+async def test_a_header_that_is_no_bearer_token_is_refused_everywhere(
+    server: Hosted, chain: ChainBuilder, header: str
+) -> None:
+    for path in (server.path("open") + "/refs/head", "/info", "/accounts/me", "/platform/token/validate"):
+        answer = await server.ask("GET", path, headers={"Authorization": header})
+        assert (answer.status, answer.text) == (400, "Invalid Bearer token header"), path
+
+
+@pytest.mark.parametrize("path", ["/system/health", "/system/ready", "/system/info"])
+async def test_those_who_watch_need_no_header_at_all(server: Hosted, path: str) -> None:
+    assert (await server.ask("GET", path, headers={"Authorization": "nonsense"})).status == 200
+
+
+@pytest.mark.parametrize(
+    ("who", "dataset", "get", "put"),
+    [
+        (None, "nothing", 404, 404),
+        ("alice", "nothing", 404, 404),
+        (BAD_TOKEN, "nothing", 404, 404),
+        (None, "secret", 404, 404),
+        ("bob", "secret", 404, 404),
+        ("alice", "secret", 200, 200),
+        ("root", "secret", 200, 200),
+        (None, "open", 200, 403),
+        ("bob", "open", 200, 403),
+        ("alice", "open", 200, 200),
+        ("root", "open", 200, 200),
+        (BAD_TOKEN, "open", 401, 401),
+        (BAD_TOKEN, "secret", 401, 401),
+    ],
+)
+async def test_reading_and_writing_follow_the_table(
+    server: Hosted, chain: ChainBuilder, who: str | None, dataset: str, get: int, put: int
+) -> None:
+    path = server.path(dataset)
+    answer = await server.ask("GET", path + "/refs/head", who=who)
+    assert answer.status == get
+    written = await server.ask("PUT", f"{path}/data/{hash_of(SMALL, chain)}", who=who, data=SMALL)
+    assert written.status == put
+    for refused in (answer, written):
+        if refused.status in {403, 404}:
+            assert refused.body == b""
+        if refused.status == 401:
+            assert refused.text == "Authentication token invalid"
+
+
+@pytest.mark.parametrize(("role", "get", "put"), [(Role.READER, 200, 403), (Role.EDITOR, 200, 200), (None, 404, 404)])
+async def test_a_role_opens_a_private_dataset(
+    server: Hosted, chain: ChainBuilder, role: Role | None, get: int, put: int
+) -> None:
+    entry = await server.repository.find(server.alias("secret"))
+    await server.catalog.datasets.grant(entry.id, server.accounts["bob"], role)
+    path = server.path("secret")
+    assert (await server.ask("GET", path + "/refs/head", who="bob")).status == get
+    assert (await server.ask("PUT", f"{path}/data/{hash_of(SMALL, chain)}", who="bob", data=SMALL)).status == put
+
+
+async def test_a_reading_token_of_the_owner_does_not_write(server: Hosted, chain: ChainBuilder) -> None:
+    token = await server.token("alice", Scope.READ)
+    path = f"{server.path('secret')}/data/{hash_of(SMALL, chain)}"
+    assert (await server.ask("GET", path, who=token)).status == 200
+    assert (await server.ask("PUT", path, who=token, data=SMALL)).status == 403
+
+
+async def test_a_revoked_token_stops_counting_at_once(server: Hosted, chain: ChainBuilder) -> None:
+    token = await server.token("alice")
+    path = server.path("secret") + "/refs/head"
+    assert (await server.ask("GET", path, who=token)).status == 200
+    newest = (await server.catalog.tokens.list(server.accounts["alice"]))[-1]
+    await server.catalog.tokens.revoke(newest.id)
+    assert (await server.ask("GET", path, who=token)).status == 401
+
+
+async def test_an_expired_token_says_so(server: Hosted, chain: ChainBuilder) -> None:
+    token = await server.catalog.tokens.create(server.accounts["alice"], expires_at=1.0)
+    answer = await server.ask("GET", server.path("open") + "/refs/head", who=token)
+    assert (answer.status, answer.text) == (401, "Authentication token expired")
+
+
+async def test_answers_about_private_datasets_may_not_be_shared_by_caches(server: Hosted, chain: ChainBuilder) -> None:
+    for dataset, expected in (("secret", "private"), ("open", "public")):
+        path = f"{server.path(dataset)}/data/{hash_of(SMALL, chain)}"
+        answer = await server.ask("GET", path, who="alice")
+        assert answer.headers["Cache-Control"].startswith(expected)
+
+
+async def test_a_dataset_that_is_being_pushed_exists_for_its_creator_alone(server: Hosted) -> None:
+    chain = a_chain()
+    await server.add_pending("coming", chain, Visibility.PUBLIC)
+    path, name = server.path("coming"), hash_of(SMALL, chain)
+    for who in (None, "bob", BAD_TOKEN):
+        assert (await server.ask("PUT", f"{path}/data/{name}", who=who, data=SMALL)).status == 404
+    assert (await server.ask("PUT", f"{path}/data/{name}", who="alice", data=SMALL)).status == 200
+    assert (await server.ask("GET", f"{path}/data/{name}", who="alice")).body == SMALL
+    for who in (None, "bob"):
+        assert (await server.ask("GET", f"{path}/data/{name}", who=who)).status == 404
+    for who in (None, "bob", "alice"):
+        assert (await server.ask("GET", f"{path}/refs/head", who=who)).status == 404
+        assert (await server.ask("GET", f"/datasets/{chain.id}", who=who)).status == 404
+
+
+async def test_without_anonymous_access_only_valid_tokens_get_in(tmp_path: Path, tenancy: Tenancy) -> None:
+    async with hosted(tmp_path, tenancy, anonymous_access=False) as server:
+        await server.add("open", a_chain())
+        for path in (server.path("open") + "/refs/head", "/info", "/accounts/me", server.path("open") + "/pull"):
+            for who in (None, BAD_TOKEN):
+                answer = await server.ask("GET", path, who=who)
+                assert (answer.status, answer.text) == (401, "Anonymous account is restricted"), path
+        assert (await server.ask("GET", server.path("open") + "/refs/head", who="bob")).status == 200
+        assert (await server.ask("GET", "/system/health")).status == 200
+        assert (await server.ask("GET", "/platform/token/validate")).text.count("No authentication token provided")
