@@ -1,0 +1,55 @@
+"""What people type for a remote dataset, and how it is reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from opendatafabric.errors import MalformedIdentifier, OdfError, UnsupportedOperation
+from sync.remote import Protocol, parse_remote
+
+
+@pytest.mark.parametrize(
+    ("text", "protocol", "url"),
+    [
+        ("odf+http://host/alice/weather", Protocol.SMART, "http://host/alice/weather/"),
+        ("odf+https://host:8443/weather/", Protocol.SMART, "https://host:8443/weather/"),
+        ("http://host/alice/weather", Protocol.SIMPLE, "http://host/alice/weather/"),
+        ("https://host/weather/", Protocol.SIMPLE, "https://host/weather/"),
+        ("file:///somewhere/weather", Protocol.SIMPLE, "file:///somewhere/weather"),
+        ("somewhere/weather", Protocol.SIMPLE, "somewhere/weather"),
+    ],
+)
+def test_a_url_says_its_protocol(text: str, protocol: Protocol, url: str) -> None:
+    location = parse_remote(text)
+    assert (location.protocol, location.url) == (protocol, url)
+
+
+@pytest.mark.parametrize(
+    ("text", "socket", "origin"),
+    [
+        ("odf+http://host/a/b", "ws://host/a/b/", "http://host/"),
+        ("odf+https://host:8443/b", "wss://host:8443/b/", "https://host:8443/"),
+        ("odf+http://http.host/http", "ws://http.host/http/", "http://http.host/"),
+    ],
+)
+def test_a_smart_address_has_a_socket_and_an_origin(text: str, socket: str, origin: str) -> None:
+    location = parse_remote(text)
+    assert (location.socket_url, location.origin) == (socket, origin)
+
+
+@pytest.mark.parametrize("text", ["odf+http://host/alice/weather", "http://host/weather/", "file:///x/weather"])
+def test_a_dataset_is_called_by_the_last_part_of_its_address(text: str) -> None:
+    assert str(parse_remote(text).dataset_name) == "weather"
+
+
+@pytest.mark.parametrize("text", ["ftp://host/x", "odf+ftp://host/x", "s3://bucket/x", "ipfs://cid/x", "ipns://key/"])
+def test_a_scheme_without_transport_is_refused(text: str) -> None:
+    with pytest.raises(UnsupportedOperation):
+        parse_remote(text)
+
+
+@pytest.mark.parametrize("text", ["odf+http://", "http://", "http://host:port/", "odf+http://h o/x"])
+def test_what_is_no_url_is_malformed(text: str) -> None:
+    with pytest.raises((MalformedIdentifier, UnsupportedOperation)) as refused:
+        parse_remote(text)
+    assert isinstance(refused.value, OdfError)
