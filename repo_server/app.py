@@ -26,6 +26,7 @@ from repo_server.services import SERVICES, Services
 from repo_server.sweeping import sweep_for_ever
 from storage.repository import Repository
 
+_EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
 _BACKLOG: Final = 1_024
 _HEADER_BYTES_MAX: Final = 16 * 1024
 
@@ -63,7 +64,7 @@ async def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[str]:
-    """A server that listens; the address clients reach it by. At the end running requests are finished first."""
+    """A server that listens; the address it listens on. At the end running requests are finished first."""
     application = create_app(settings)
     runner = CountingRunner(
         application,
@@ -81,8 +82,10 @@ async def running(settings: Settings) -> AsyncIterator[str]:
     try:
         await _listen(runner, settings)
         address = _address_of(runner, settings)
-        application[SERVICES].base_url = settings.public_url or address
-        yield settings.public_url or address
+        application[SERVICES].base_url = (settings.public_url or address).rstrip("/")
+        if settings.public_url is None and settings.host in _EVERY_ADDRESS:
+            SERVER.warning("clients elsewhere cannot use the URLs of objects: set ODF_PUBLIC_URL")
+        yield address
     finally:
         await runner.cleanup()
 
@@ -129,6 +132,7 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 identities=Identities(catalog.tokens),
                 directory=directory,
                 now=time.time,
+                pulls=asyncio.Semaphore(settings.pulls_at_once),
                 pushes=asyncio.Semaphore(settings.pushes_at_once),
             )
             application[SERVICES] = services

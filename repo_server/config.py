@@ -40,13 +40,19 @@ class Settings(BaseSettings):
     upload_lease_s: float = Field(86_400, gt=0, description="how long an unfinished upload is kept, in seconds")
     pending_lease_s: float = Field(86_400, gt=0, description="how long an unfinished new dataset is kept, in seconds")
     requests_at_once: int = Field(2_000, gt=0, description="requests served at once; more are answered 503")
+    pulls_at_once: int = Field(64, gt=0, description="pull conversations at once; more are answered 503")
     pushes_at_once: int = Field(8, gt=0, description="push conversations at once; each may hold 64 MiB")
+    pull_silence_s: float = Field(
+        21_600, gt=0, description="longest silence in a pull, in seconds; objects are fetched meanwhile"
+    )
+    push_silence_s: float = Field(
+        600, gt=0, description="longest silence in a push, in seconds; while objects are sent, clients tell how it goes"
+    )
     stall_s: float = Field(30, gt=0, description="longest silence of an uploading client, in seconds")
     idle_s: float = Field(15, gt=0, description="how long a silent connection is kept, in seconds")
     stop_s: float = Field(30, ge=0, description="how long running requests may go on when the server stops, in seconds")
     reuse_port: bool = Field(False, description="let several server processes share the port")
     access_log: bool = Field(True, description="one line per request")
-
     connections_max: int = Field(2_000, gt=0, description="open connections; further ones are closed at once")
     connections_per_address_max: int = Field(
         512, gt=0, description="open connections of one address; behind a proxy all have the same"

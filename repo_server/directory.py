@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Final
 
 from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Datasets, Visibility
+from catalog.datasets import DatasetRecord, Datasets, Role, Visibility
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
+from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import DatasetNotFound
+from repo_server.remembered import Remembered
 from storage.repository import DatasetEntry, Repository
-
-_CACHED_S: Final = 1.0
-_CACHED_MAX: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +31,30 @@ class Directory:
         self._datasets = datasets
         self._default_owner = default_owner
         self._default_visibility = default_visibility
-        self._known: OrderedDict[DatasetRef, tuple[float, Hosted]] = OrderedDict()
+        self._known: Remembered[DatasetRef, Hosted] = Remembered()
+        self._roles: Remembered[tuple[DatasetId, AccountId], tuple[Role | None]] = Remembered()
 
     async def find(self, ref: DatasetRef) -> Hosted | None:
         """The dataset, pending ones included; ``None`` when there is none."""
         known = self._known.get(ref)
-        if known is not None and known[0] > time.monotonic():
-            return known[1]
+        if known is not None:
+            return known
         hosted = await self._look_up(ref)
         if hosted is not None and not hosted.entry.pending:
-            self._known[ref] = (time.monotonic() + _CACHED_S, hosted)
-            self._known.move_to_end(ref)
-            while len(self._known) > _CACHED_MAX:
-                self._known.popitem(last=False)
+            self._known.put(ref, hosted)
         return hosted
+
+    async def role(self, hosted: Hosted, account: Account) -> Role | None:
+        """The role of an account that does not own the dataset."""
+        key = (hosted.entry.id, account.id)
+        known = self._roles.get(key)
+        if known is None:
+            known = self._roles.put(key, (await self._datasets.role(hosted.entry.id, account),))
+        return known[0]
 
     def forget(self, ref: DatasetAlias) -> None:
         """Look again next time."""
-        self._known.pop(ref, None)
+        self._known.forget(ref)
 
     async def _look_up(self, ref: DatasetRef) -> Hosted | None:
         entry = await self._entry(ref)

@@ -87,7 +87,7 @@ async def access_of(services: Services, hosted: Hosted, caller: Caller) -> Acces
     account = caller.account
     role = None
     if account is not None and account.id != hosted.record.owner_id:
-        role = await services.catalog.datasets.role(hosted.entry.id, account)
+        role = await services.directory.role(hosted, account)
     return access_to(hosted.record, caller.authenticated, role)
 
 

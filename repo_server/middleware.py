@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import secrets
 import time
@@ -21,6 +22,8 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 REQUEST_ID: Final = "X-Request-Id"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _CLIENT_GONE: Final = 499
+_PROCESS: Final = secrets.token_hex(4)
+_NUMBERS: Final = itertools.count(1)
 _EXPOSED: Final = "ETag, Content-Range, Accept-Ranges, Location, Upload-Offset, Upload-Length, X-Request-Id"
 
 
@@ -28,7 +31,7 @@ _EXPOSED: Final = "ETag, Content-Range, Accept-Ranges, Location, Upload-Offset, 
 async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
     """The one middleware; everything else is beside the handlers."""
     given = request.headers.get(REQUEST_ID, "")
-    request_id = given if _GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
+    request_id = given if _GIVEN_ID.fullmatch(given) else f"{_PROCESS}-{next(_NUMBERS):x}"
     started = time.perf_counter()
     status = _CLIENT_GONE
     try:

@@ -28,6 +28,7 @@ class Services:
     directory: Directory
     now: Callable[[], float]
     base_url: str = ""
+    pulls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     pushes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)
     stopping: bool = False

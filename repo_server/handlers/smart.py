@@ -15,13 +15,13 @@ from catalog.permissions import Access
 from catalog.tokens import Scope
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, RefCollision
-from opendatafabric.limits import MESSAGE_BYTES_MAX
 from opendatafabric.multihash import Multihash
+from repo_server.conversations import conversation
 from repo_server.gate import Refused, Visit, visit, visit_for_push
 from repo_server.object_urls import OwnUrls
 from repo_server.problems import message, plain
 from storage.dataset import Dataset
-from sync.smart.channels import BASE64, ENCODINGS_HEADER, VERSION, VERSION_HEADER, SocketChannel, reads_base64
+from sync.smart.channels import VERSION, VERSION_HEADER
 from sync.smart.messages import Visibility as WireVisibility
 from sync.smart.serve import serve_pull, serve_push
 
@@ -39,9 +39,10 @@ async def pull(request: web.Request) -> web.StreamResponse:
     found = await visit(request, Access.READ)
     check_handshake(request)
     _check_version(request)
-    socket, channel = await _upgraded(request, found)
-    await serve_pull(channel, found.dataset.entry.dataset, _urls(request, found))
-    return socket
+    services, silence_s = found.services, found.services.settings.pull_silence_s
+    async with conversation(request, services, services.pulls, silence_s=silence_s) as channel:
+        await serve_pull(channel, found.dataset.entry.dataset, _urls(request, found))
+    return channel.response
 
 
 async def push(request: web.Request) -> web.StreamResponse:
@@ -52,15 +53,13 @@ async def push(request: web.Request) -> web.StreamResponse:
         raise Refused(message("Unauthenticated", HTTPStatus.UNAUTHORIZED))
     _check_version(request)
     _check_may_create(found)
-    if found.services.pushes.locked():
-        raise Refused(message("too many pushes at once, try again later", HTTPStatus.SERVICE_UNAVAILABLE))
-    async with found.services.pushes:
-        socket, channel = await _upgraded(request, found)
+    services, silence_s = found.services, found.services.settings.push_silence_s
+    async with conversation(request, services, services.pushes, silence_s=silence_s) as channel:
         target = _Target(found)
         outcome = await serve_push(channel, target, _urls(request, found))
         if outcome.new_head is not None:
             await target.note(outcome.expected_head, outcome.new_head)
-    return socket
+    return channel.response
 
 
 def check_handshake(request: web.Request) -> None:
@@ -87,15 +86,6 @@ def _check_may_create(found: Visit) -> None:
     own = not found.services.settings.multi_tenant or found.alias.account == caller.account.name
     if Scope.WRITE not in caller.scopes or not (own or caller.account.is_admin):
         raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
-
-
-async def _upgraded(request: web.Request, found: Visit) -> tuple[web.WebSocketResponse, SocketChannel]:
-    # No heartbeat: the reference takes a ping for a message and ends the conversation.
-    socket = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, autoping=True, heartbeat=None, compress=False)
-    socket.headers[ENCODINGS_HEADER] = BASE64
-    await socket.prepare(request)
-    found.services.sockets.add(socket)
-    return socket, SocketChannel(socket, peer_reads_base64=reads_base64(request.headers.get(ENCODINGS_HEADER)))
 
 
 def _urls(request: web.Request, found: Visit) -> OwnUrls:
