@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
+from cli.output import format_bytes
 
-class Advance(Protocol):
-    """What long work calls as it goes: so many ``done`` of ``total`` (unknown: ``None``), under a label."""
+Advance = Callable[[str, int, int | None], None]
+"""What long work calls as it goes: a label, how much is done, how much there is (``None``: not known yet)."""
 
-    def __call__(self, label: str, done: int, total: int | None) -> None: ...
+LABEL_OF_BYTES: Final = "bytes"
 
 
 @contextmanager
-def progress_bars(*, in_bytes: bool) -> Iterator[Advance]:
-    """Bars that appear as labels are first used; nothing at all when stderr is no terminal."""
+def progress_bars() -> Iterator[Advance]:
+    """One bar per label, shown from its first use on; nothing at all when stderr is no terminal."""
     if not sys.stderr.isatty():
         yield _silent
         return
-    counted = (DownloadColumn(), TransferSpeedColumn()) if in_bytes else (TextColumn("{task.completed}/{task.total}"),)
-    columns = (TextColumn("{task.description}"), BarColumn(), *counted, TimeRemainingColumn())
+    columns = (TextColumn("{task.description:>8}"), BarColumn(), _Amounts(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, object] = {}
+        tasks: dict[str, TaskID] = {}
 
         def advance(label: str, done: int, total: int | None) -> None:
             if label not in tasks:
                 tasks[label] = bars.add_task(label, total=total)
-            bars.update(tasks[label], completed=done, total=total)  # type: ignore[arg-type]
+            bars.update(tasks[label], completed=done, total=total)
 
         yield advance
+
+
+def amounts(label: str, done: int, total: int | None) -> str:
+    """``4 of 7``, ``1.0 KiB of 2.0 KiB``, or what is done alone when it is not known how much there is."""
+    written = format_bytes if label == LABEL_OF_BYTES else str
+    return written(done) if total is None else f"{written(done)} of {written(total)}"
+
+
+class _Amounts(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(amounts(task.description, int(task.completed), None if task.total is None else int(task.total)))
 
 
 def _silent(label: str, done: int, total: int | None) -> None:

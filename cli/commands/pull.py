@@ -65,6 +65,6 @@ def command(
 
 async def _pull(source: RemoteLocation, place: RepositoryTarget, options: TransferOptions) -> TransferResult:
     token = token_for(source.url)
-    with progress_bars(in_bytes=False) as advance:
+    with progress_bars() as advance:
         async with aiohttp.ClientSession() as session:
             return await pull_dataset(session, source, place, token=token, options=options, progress=advance)

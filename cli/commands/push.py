@@ -54,6 +54,6 @@ def command(
 
 async def _push(ref: str, repository: str, target: RemoteLocation, options: TransferOptions) -> TransferResult:
     token = token_for(target.url)
-    with progress_bars(in_bytes=False) as advance:
+    with progress_bars() as advance:
         async with opened(ref, repository) as found, aiohttp.ClientSession() as session:
             return await push_dataset(session, found.dataset, target, token=token, options=options, progress=advance)

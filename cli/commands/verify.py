@@ -69,7 +69,7 @@ async def _verify_all(refs: list[str], repository: str) -> list[tuple[str, Repor
 
 
 async def _verify_one(place: Located) -> Report:
-    with progress_bars(in_bytes=False) as advance:
+    with progress_bars() as advance:
         async with connected(place) as dataset:
             return await verify_integrity(dataset, progress=advance)
 
