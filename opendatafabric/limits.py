@@ -129,4 +129,4 @@ TRANSFERS_AT_ONCE: Final = 10
 """Objects moved in parallel, as in the reference's simple protocol."""
 
 INLINE_READ_BYTES_MAX: Final = 64 * 1024
-"""Up to this size reading a file in the event loop costs less than a hop to a thread or a call to the kernel's sender."""
+"""Up to this size reading a file in the event loop costs less than a hop to a thread or to the kernel's sender."""
