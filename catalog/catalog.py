@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 
 from catalog.accounts import Accounts
@@ -19,6 +19,11 @@ class Catalog:
         self.accounts = Accounts(database, now)
         self.tokens = Tokens(database, now)
         self.datasets = Datasets(database, now)
+        self._database = database
+
+    def version(self) -> Hashable | None:
+        """What differs after every change to the catalog by any process; ``None`` where that is unknown."""
+        return self._database.version()
 
 
 @asynccontextmanager

@@ -6,7 +6,8 @@ so that two writers queue instead of failing half-way.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +57,13 @@ class Database:
                 async with connection.begin():
                     await connection.run_sync(_upgrade)
 
+    def version(self) -> Hashable | None:
+        """What changes with every committed change by any process: the state of SQLite's files, ``None`` elsewhere."""
+        path = self._engine.url.database
+        if self._engine.dialect.name != "sqlite" or not path or path == ":memory:":
+            return None
+        return _file_state(path), _file_state(f"{path}-wal")
+
     async def close(self) -> None:
         await self._engine.dispose()
 
@@ -101,6 +109,14 @@ def _upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(_MIGRATIONS))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def _file_state(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 class _translated:  # noqa: N801  used as a function

@@ -122,6 +122,7 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
             directory = Directory(
                 repository,
                 catalog.datasets,
+                catalog.version,
                 default_owner=owner,
                 default_visibility=settings.default_visibility,
             )
@@ -129,7 +130,7 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 settings=settings,
                 repository=repository,
                 catalog=catalog,
-                identities=Identities(catalog.tokens),
+                identities=Identities(catalog.tokens, catalog.version),
                 directory=directory,
                 now=time.time,
                 pulls=asyncio.Semaphore(settings.pulls_at_once),

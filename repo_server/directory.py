@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from catalog.accounts import Account
@@ -25,32 +26,31 @@ class Directory:
     """Aliases and ids → datasets. Datasets that the catalog does not know belong to ``default_owner``."""
 
     def __init__(
-        self, repository: Repository, datasets: Datasets, *, default_owner: Account, default_visibility: Visibility
+        self,
+        repository: Repository,
+        datasets: Datasets,
+        version: Callable[[], Hashable | None],
+        *,
+        default_owner: Account,
+        default_visibility: Visibility,
     ) -> None:
         self._repository = repository
         self._datasets = datasets
         self._default_owner = default_owner
         self._default_visibility = default_visibility
-        self._known: Remembered[DatasetRef, Hosted] = Remembered()
-        self._roles: Remembered[tuple[DatasetId, AccountId], tuple[Role | None]] = Remembered()
+        self._known: Remembered[DatasetRef, Hosted | None] = Remembered(version)
+        self._roles: Remembered[tuple[DatasetId, AccountId], Role | None] = Remembered(version)
 
     async def find(self, ref: DatasetRef) -> Hosted | None:
         """The dataset, pending ones included; ``None`` when there is none."""
-        known = self._known.get(ref)
-        if known is not None:
-            return known
-        hosted = await self._look_up(ref)
-        if hosted is not None and not hosted.entry.pending:
-            self._known.put(ref, hosted)
-        return hosted
+        return await self._known.ask(
+            ref, lambda: self._look_up(ref), keep=lambda hosted: hosted is not None and not hosted.entry.pending
+        )
 
     async def role(self, hosted: Hosted, account: Account) -> Role | None:
         """The role of an account that does not own the dataset."""
         key = (hosted.entry.id, account.id)
-        known = self._roles.get(key)
-        if known is None:
-            known = self._roles.put(key, (await self._datasets.role(hosted.entry.id, account),))
-        return known[0]
+        return await self._roles.ask(key, lambda: self._datasets.role(hosted.entry.id, account))
 
     def forget(self, ref: DatasetAlias) -> None:
         """Look again next time."""

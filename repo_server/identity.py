@@ -7,6 +7,7 @@ reason*, and only some routes refuse such a caller.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
@@ -43,9 +44,9 @@ ANONYMOUS: Final = Caller()
 class Identities:
     """From requests to callers."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, version: Callable[[], Hashable | None]) -> None:
         self._tokens = tokens
-        self._known: Remembered[bytes, Authenticated] = Remembered()
+        self._known: Remembered[bytes, Authenticated] = Remembered(version)
 
     async def caller_of(self, request: web.Request) -> Caller:
         """Who sent ``request``; ``Refused`` as in ``bearer_token``."""
@@ -60,7 +61,7 @@ class Identities:
     async def _authenticated(self, token: str) -> Authenticated:
         # Looked up by hash: how long a comparison takes then says nothing about the token.
         name = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
-        return self._known.get(name) or self._known.put(name, await self._tokens.authenticate(token))
+        return await self._known.ask(name, lambda: self._tokens.authenticate(token))
 
 
 def bearer_token(request: web.Request) -> str | None:
