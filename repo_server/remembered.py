@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, TypeVar
 
 REMEMBERED_S: Final = 1.0
@@ -22,24 +22,30 @@ Value = TypeVar("Value")
 
 
 class Remembered(Generic[Key, Value]):
-    """Values by key; ``version`` is something that differs once anything may have changed."""
+    """Values by key; ``version`` differs once anything may have changed, and is ``None`` where nobody can tell."""
 
-    def __init__(self, version: Callable[[], object]) -> None:
+    def __init__(self, version: Callable[[], Hashable | None]) -> None:
         self._version = version
-        self._values: OrderedDict[Key, tuple[float, object, Value]] = OrderedDict()
+        self._values: OrderedDict[Key, tuple[float, Hashable, Value]] = OrderedDict()
 
-    async def get(self, key: Key, ask: Callable[[], Awaitable[Value]]) -> Value:
-        """The value of ``key``, asked for if it is not known; what ``ask`` raises is not remembered."""
+    async def ask(
+        self, key: Key, question: Callable[[], Awaitable[Value]], *, keep: Callable[[Value], bool] = lambda _: True
+    ) -> Value:
+        """The value of ``key``, asked for if it is not known; errors and what ``keep`` denies are not remembered."""
         version = self._version()
         found = self._values.get(key)
-        if found is not None and found[0] > time.monotonic() and found[1] == version:
+        if found is not None and found[1] == version and found[0] > time.monotonic():
             return found[2]
-        value = await ask()
+        value = await question()
+        if version is not None and keep(value):
+            self._keep(key, version, value)
+        return value
+
+    def _keep(self, key: Key, version: Hashable, value: Value) -> None:
         self._values[key] = (time.monotonic() + REMEMBERED_S, version, value)
         self._values.move_to_end(key)
         while len(self._values) > ENTRIES_MAX:
             self._values.popitem(last=False)
-        return value
 
     def forget(self, key: Key) -> None:
         """Ask anew next time."""
