@@ -5,14 +5,29 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from email.utils import parsedate_to_datetime
 from typing import Final, TypeVar
 
-from opendatafabric.errors import OdfError
+from opendatafabric.errors import OdfError, PeerUnavailable
 
 T = TypeVar("T")
 TRIES: Final = 5
 FIRST_WAIT_S: Final = 0.2
 WAIT_S_MAX: Final = 20.0
+"""Longest wait of our own choice."""
+
+ASKED_WAIT_S_MAX: Final = 300.0
+"""Longest wait that a peer may ask for: people watch."""
+
+
+class Busy(PeerUnavailable):
+    """The peer asked to come back later; ``retry_after_s`` says when, if it did."""
+
+    code = "peer-busy"
+
+    def __init__(self, message: str, retry_after_s: float | None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 async def retried(action: Callable[[], Awaitable[T]], *, tries: int = TRIES, first_wait_s: float = FIRST_WAIT_S) -> T:
@@ -27,13 +42,27 @@ async def retried(action: Callable[[], Awaitable[T]], *, tries: int = TRIES, fir
         except OdfError as error:
             if not error.retryable or attempt + 1 == tries:
                 raise
-            await asyncio.sleep(_wait(error, attempt, first_wait_s))
+            await wait_after(error, attempt, first_wait_s=first_wait_s)
     raise AssertionError("a loop over at least one try returns or raises")
 
 
-def _wait(error: OdfError, attempt: int, first_wait_s: float) -> float:
+async def wait_after(error: OdfError, attempt: int, *, first_wait_s: float = FIRST_WAIT_S) -> None:
+    """Sleep before the try that follows ``attempt`` (from 0), which ended in ``error``."""
     asked: float | None = getattr(error, "retry_after_s", None)
     if asked is not None:
-        return min(asked, WAIT_S_MAX)
+        await asyncio.sleep(min(asked, ASKED_WAIT_S_MAX))
+        return
     wait_s: float = min(first_wait_s * 2**attempt, WAIT_S_MAX)
-    return wait_s * random.uniform(0.5, 1.0)
+    await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
+
+
+def asked_wait_s(retry_after: str | None, now: float) -> float | None:
+    """``Retry-After`` in seconds from ``now`` (since 1970): a number or a date (RFC 9110, 10.2.3); else ``None``."""
+    if retry_after is None:
+        return None
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - now)
+    except (ValueError, OverflowError):
+        return None

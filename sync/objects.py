@@ -8,48 +8,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from http import HTTPStatus
-from typing import Final, TypeVar
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 
 import aiohttp
 
 from opendatafabric.chain.objects import ObjectFile
-from opendatafabric.errors import (
-    AccessDenied,
-    ObjectNotFound,
-    OdfError,
-    PeerUnavailable,
-    TransferRejected,
-)
-from opendatafabric.limits import HTTP_CONNECT_S_MAX, HTTP_SILENCE_S_MAX, READ_CHUNK_BYTES, TRANSFERS_AT_ONCE
+from opendatafabric.errors import ObjectNotFound, PeerUnavailable
+from opendatafabric.limits import HTTP_RESUMES_MAX, READ_CHUNK_BYTES, TRANSFERS_AT_ONCE
 from storage.dataset import Dataset, object_key
 from storage.protocols import ObjectReader, ObjectStore
 from storage.quarantine import receive_object
 from sync.backoff import retried
+from sync.object_requests import object_request, range_start, strong_etag
 from sync.progress import BYTES, OBJECTS, Progress, silent
 from sync.smart.messages import TransferUrl
 
 T = TypeVar("T")
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=HTTP_CONNECT_S_MAX, sock_read=HTTP_SILENCE_S_MAX)
-_EXPIRED: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.GONE}
-_LATER: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
-_RESUMES_MAX: Final = 20
-
-
-class Expired(TransferRejected):
-    """The address of an object is good no longer."""
-
-    code = "address-expired"
-
-
-class Busy(PeerUnavailable):
-    """The peer asked to come back later; ``retry_after_s`` says when, if it did."""
-
-    code = "peer-busy"
-
-    def __init__(self, message: str, retry_after_s: float | None) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
 
 
 class Counter:
@@ -69,6 +45,30 @@ class Counter:
     def finished(self) -> None:
         self.done += 1
         self._progress(OBJECTS, self.done, self._total)
+
+    @asynccontextmanager
+    async def attempt(self) -> AsyncIterator[Counted]:
+        """One try to move an object; what it moved does not count when it fails."""
+        counted = Counted(self)
+        try:
+            yield counted
+        except BaseException:
+            self.moved(-counted.size)
+            raise
+
+
+class Counted:
+    """Counts the pieces that pass."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self.size = 0
+
+    async def pass_on(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for piece in pieces:
+            self.size += len(piece)
+            self._counter.moved(len(piece))
+            yield piece
 
 
 async def in_parallel(
@@ -97,8 +97,7 @@ async def copy_objects(
     counter = Counter(progress, files)
 
     async def copy(file: ObjectFile) -> None:
-        key = object_key(file)
-        await retried(lambda: _take(target, file, _counted(source.stream(key), counter)))
+        await retried(lambda: _take(target, file, source.stream(object_key(file)), counter))
         counter.finished()
 
     await in_parallel(files, copy)
@@ -119,35 +118,48 @@ class Downloads:
             Expired: the address has to be renewed.
             HashMismatch, SizeMismatch, ObjectNotFound, PeerUnavailable: as they say.
         """
-        await retried(lambda: _take(self._store, file, self._resumed(file, url)))
+        await retried(lambda: _take(self._store, file, self._resumed(file, url), self._counter))
         self._counter.finished()
 
     async def _resumed(self, file: ObjectFile, url: TransferUrl) -> AsyncIterator[bytes]:
-        position = resumes = 0
+        arrived = _Arrived()
+        resumes = 0
         while True:
             try:
-                async for piece in self._pieces(url, position):
-                    position += len(piece)
+                async for piece in self._pieces(url, arrived):
                     resumes = 0
-                    self._counter.moved(len(piece))
                     yield piece
                 return
-            except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+            except PeerUnavailable:
                 resumes += 1
-                if position == 0 or position >= file.size or resumes > _RESUMES_MAX:
-                    raise PeerUnavailable(f"{object_key(file)} broke off: {error or type(error).__name__}") from error
+                if arrived.count == 0 or arrived.count >= file.size or resumes > HTTP_RESUMES_MAX:
+                    raise
 
-    async def _pieces(self, url: TransferUrl, position: int) -> AsyncIterator[bytes]:
-        headers = {row.name: row.value for row in url.headers} | {"Accept-Encoding": "identity"}
-        if position:
-            headers["Range"] = f"bytes={position}-"
-        async with self._session.get(url.url, headers=headers, timeout=_TIMEOUT, allow_redirects=False) as response:
-            _check_status(response, "download")
-            skip = 0 if response.status == HTTPStatus.PARTIAL_CONTENT else position
-            async for piece in response.content.iter_chunked(READ_CHUNK_BYTES):
-                if skip < len(piece):
-                    yield piece[skip:]
-                skip = max(0, skip - len(piece))
+    async def _pieces(self, url: TransferUrl, arrived: _Arrived) -> AsyncIterator[bytes]:
+        headers = {"Accept-Encoding": "identity", **arrived.range_headers()}
+        async with object_request(self._session, "GET", url, headers) as response:
+            passed_over = arrived.count - range_start(response, arrived.count)
+            arrived.etag = strong_etag(response)
+            async for whole in response.content.iter_chunked(READ_CHUNK_BYTES):
+                piece = whole[passed_over:]
+                passed_over = max(0, passed_over - len(whole))
+                if piece:
+                    arrived.count += len(piece)
+                    yield piece
+
+
+@dataclass(slots=True)
+class _Arrived:
+    """How far a download has come, and of which version of the object."""
+
+    count: int = 0
+    etag: str | None = None
+
+    def range_headers(self) -> dict[str, str]:
+        if self.count == 0:
+            return {}
+        same = {} if self.etag is None else {"If-Range": self.etag}
+        return {"Range": f"bytes={self.count}-", **same}
 
 
 class Uploads:
@@ -162,56 +174,38 @@ class Uploads:
         """One object; a 2xx is success.
 
         Raises:
-            Expired, AccessDenied, TransferRejected, PeerUnavailable: as they say.
+            Expired: the address has to be renewed.
+            ObjectNotFound: there is no such object here.
+            TransferRejected, PeerUnavailable: as they say.
         """
+        await self._require_here(file)
         await retried(lambda: self._send_once(file, url))
         self._counter.finished()
 
-    async def _send_once(self, file: ObjectFile, url: TransferUrl) -> None:
-        headers = {row.name: row.value for row in url.headers}
-        headers |= {"Content-Type": "application/octet-stream", "Content-Length": str(file.size)}
-        body = _counted(self._source.stream(object_key(file)), self._counter)
+    async def _require_here(self, file: ObjectFile) -> None:
+        key = object_key(file)
         try:
-            async with self._session.put(
-                url.url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False
-            ) as response:
-                _check_status(response, "upload")
+            await self._source.stat(key)
+        except ObjectNotFound:
+            raise ObjectNotFound(
+                f"{key} is asked for and not here", hint="after a pull of metadata alone, pull again with --since"
+            ) from None
+
+    async def _send_once(self, file: ObjectFile, url: TransferUrl) -> None:
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(file.size)}
+        async with self._counter.attempt() as counted:
+            body = counted.pass_on(self._source.stream(object_key(file)))
+            async with object_request(self._session, "PUT", url, headers, body) as response:
                 await response.read()
-        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-            raise PeerUnavailable(f"{object_key(file)} was not taken: {error or type(error).__name__}") from error
 
 
-async def _take(store: ObjectStore, file: ObjectFile, pieces: AsyncIterator[bytes]) -> None:
-    await receive_object(
-        store,
-        object_key(file),
-        pieces,
-        expected_hash=file.physical_hash,
-        expected_size=file.size,
-        size_max=file.size,
-    )
-
-
-async def _counted(pieces: AsyncIterator[bytes], counter: Counter) -> AsyncIterator[bytes]:
-    async for piece in pieces:
-        counter.moved(len(piece))
-        yield piece
-
-
-def _check_status(response: aiohttp.ClientResponse, what: str) -> None:
-    status = response.status
-    if status < HTTPStatus.MULTIPLE_CHOICES:
-        return
-    raise _status_error(status, what, response.headers.get("Retry-After"))
-
-
-def _status_error(status: int, what: str, retry_after: str | None) -> OdfError:
-    message = f"the {what} of an object was answered with status {status}"
-    if status in _EXPIRED:
-        return Expired(message) if status != HTTPStatus.UNAUTHORIZED else AccessDenied(message)
-    if status == HTTPStatus.NOT_FOUND:
-        return ObjectNotFound(message)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _LATER:
-        asked = float(retry_after) if retry_after and retry_after.isdigit() else None
-        return Busy(message, asked)
-    return TransferRejected(message)
+async def _take(store: ObjectStore, file: ObjectFile, pieces: AsyncIterator[bytes], counter: Counter) -> None:
+    async with counter.attempt() as counted:
+        await receive_object(
+            store,
+            object_key(file),
+            counted.pass_on(pieces),
+            expected_hash=file.physical_hash,
+            expected_size=file.size,
+            size_max=file.size,
+        )

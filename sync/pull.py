@@ -19,7 +19,8 @@ from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
 from storage.open import Connection, open_dataset
-from sync.objects import Counter, Downloads, Expired, in_parallel
+from sync.object_requests import Expired
+from sync.objects import Counter, Downloads, in_parallel
 from sync.packed import Examined, PackedBlocks
 from sync.plan import TransferPlan
 from sync.progress import BLOCKS, Progress, silent

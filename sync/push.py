@@ -20,7 +20,8 @@ from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
 from storage.open import local_folder, open_dataset
 from sync.intervals import pack_interval, plan_interval
-from sync.objects import Counter, Expired, Uploads, in_parallel
+from sync.object_requests import Expired
+from sync.objects import Counter, Uploads, in_parallel
 from sync.progress import Progress, silent
 from sync.remote import Protocol, RemoteLocation
 from sync.simple import copy_chain

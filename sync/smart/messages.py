@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from opendatafabric.chain.objects import ObjectFile, ObjectKind
 from opendatafabric.did import DatasetId
+from opendatafabric.limits import URL_CHARS_MAX
 from opendatafabric.multihash import Multihash
 from sync.plan import TransferPlan
 
@@ -95,16 +96,16 @@ class ObjectFileReference(Message):
 
 
 class HeaderRow(Message):
-    """A header to be sent with a request, as it is."""
+    """A header to be sent with a request, as it is (grammar: RFC 9110, 5)."""
 
-    name: str
-    value: str
+    name: Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+    value: Annotated[str, Field(pattern=r"^[\t -~]*$")]
 
 
 class TransferUrl(Message):
     """Where to get or put an object; ``expires_at`` in RFC 3339 or never."""
 
-    url: str
+    url: Annotated[str, Field(pattern=r"^https?://[!-~]+$", max_length=URL_CHARS_MAX)]
     headers: tuple[HeaderRow, ...] = ()
     expires_at: str | None = None
 

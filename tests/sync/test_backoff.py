@@ -8,8 +8,7 @@ import pytest
 
 from opendatafabric.errors import OdfError, PeerUnavailable, TransferRejected
 from sync import backoff
-from sync.backoff import retried
-from sync.objects import Busy
+from sync.backoff import Busy, asked_wait_s, retried
 
 
 @pytest.fixture
@@ -69,4 +68,25 @@ async def test_tries_come_to_an_end(waits: list[float]) -> None:
 
 async def test_the_peer_says_when_to_come_back_within_reason(waits: list[float]) -> None:
     await retried(Failing(Busy("busy", 7.0), Busy("busy", 10_000.0)))
-    assert waits == [7.0, backoff.WAIT_S_MAX]
+    assert waits == [7.0, backoff.ASKED_WAIT_S_MAX]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        (None, None),
+        ("7", 7.0),
+        ("0", 0.0),
+        ("9" * 400, 999_999_999.0),
+        ("Thu, 01 Jan 1970 00:01:40 GMT", 90.0),
+        ("Wed, 31 Dec 1969 23:59:00 GMT", 0.0),
+        ("soon", None),
+        ("-1", None),
+        ("1.5", None),
+        ("٣", None),
+        ("", None),
+        ("Thu, 99 Jan 1970 00:01:40 GMT", None),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(text: str | None, seconds: float | None) -> None:
+    assert asked_wait_s(text, now=10.0) == seconds

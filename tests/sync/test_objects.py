@@ -9,17 +9,22 @@ import pytest
 from aiohttp import web
 
 from opendatafabric.errors import (
-    AccessDenied,
     HashMismatch,
     ObjectNotFound,
     OdfError,
     PeerUnavailable,
+    ProtocolViolation,
     SizeMismatch,
     TransferRejected,
 )
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
+from storage.dataset import object_key
 from sync import backoff, objects
+from sync.progress import BYTES
+from sync.pull import pull_dataset
+from sync.smart.messages import HeaderRow, TransferUrl
+from sync.transfer import DatasetTarget
 from tests.sync.scenarios.stage import Stage, assert_holds, fill, history
 from tests.sync.smart_server import Fault, once, smart_server
 
@@ -30,6 +35,7 @@ KEY = data_key(physical_hash(b"slice 0"))
 async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
     """A client that does not wait between tries."""
     monkeypatch.setattr(backoff, "WAIT_S_MAX", 0.0)
+    monkeypatch.setattr(backoff, "ASKED_WAIT_S_MAX", 0.0)
     async with smart_server() as server, aiohttp.ClientSession() as session:
         yield Stage(server, session)
 
@@ -43,10 +49,6 @@ def broken_off(content: bytes, sent: int) -> Fault:
         return response
 
     return answer
-
-
-def expired(request: web.Request) -> web.Response | None:
-    return web.Response(status=403) if request.query["generation"] == "0" else None
 
 
 async def test_a_server_that_is_busy_is_asked_again(stage: Stage) -> None:
@@ -66,7 +68,7 @@ async def test_a_server_that_stays_broken_is_given_up(stage: Stage) -> None:
     assert await stage.local.head() is None
 
 
-@pytest.mark.parametrize(("status", "error"), [(404, ObjectNotFound), (401, AccessDenied), (400, TransferRejected)])
+@pytest.mark.parametrize(("status", "error"), [(404, ObjectNotFound), (400, TransferRejected)])
 async def test_a_final_answer_is_final(stage: Stage, status: int, error: type[OdfError]) -> None:
     await fill(stage.remote, history(slices=1))
     stage.server.faults = [once(status)]
@@ -109,13 +111,14 @@ async def test_a_download_that_breaks_off_goes_on_where_it_stopped(stage: Stage,
     assert [asked for _, _, asked in stage.server.requests] == [None, "bytes=1000000-"]
 
 
-async def test_an_address_that_expired_is_asked_for_anew(stage: Stage) -> None:
+@pytest.mark.parametrize("status", [401, 403, 410])
+async def test_an_address_that_expired_is_asked_for_anew(stage: Stage, status: int) -> None:
     builder = history()
     await fill(stage.remote, builder)
 
     def expire(request: web.Request) -> web.Response | None:
         stage.server.generation = 1
-        return expired(request)
+        return web.Response(status=status) if request.query["generation"] == "0" else None
 
     stage.server.faults = [expire]
     result = await stage.pull()
@@ -188,3 +191,109 @@ async def test_the_first_error_of_many_ends_all() -> None:
     with pytest.raises(TransferRejected, match="the third"):
         await objects.in_parallel(range(100), act, at_once=2)
     assert len(done) < 100
+
+
+async def test_another_version_of_an_object_is_not_mixed_in(stage: Stage) -> None:
+    content = bytes(range(256)) * 8_000
+    builder = history(slices=0)
+    builder.data(content)
+    await fill(stage.remote, builder)
+    seen: list[str | None] = []
+
+    def breaking(request: web.Request) -> web.Response | None:
+        response = broken_off(content, 1_000_000)(request)
+        assert response is not None
+        response.headers["ETag"] = '"one"'
+        return response
+
+    def changed(request: web.Request) -> web.Response | None:
+        seen.append(request.headers.get("If-Range"))
+        return web.Response(body=content, headers={"ETag": '"two"'})
+
+    stage.server.faults = [breaking, changed]
+    await stage.pull()
+    assert seen == ['"one"']
+    await assert_holds(stage.local, builder)
+
+
+@pytest.mark.parametrize(("start", "error"), [(999_999, None), (1_000_001, TransferRejected)])
+async def test_a_range_that_begins_elsewhere(stage: Stage, start: int, error: type[OdfError] | None) -> None:
+    content = bytes(range(256)) * 8_000
+    builder = history(slices=0)
+    builder.data(content)
+    await fill(stage.remote, builder)
+    span = f"bytes {start}-{len(content) - 1}/{len(content)}"
+    stage.server.faults = [broken_off(content, 1_000_000), once(206, body=content[start:], Content_Range=span)]
+    if error is None:
+        await stage.pull()
+        await assert_holds(stage.local, builder)
+    else:
+        with pytest.raises(error, match="another part"):
+            await stage.pull()
+
+
+async def test_what_fails_does_not_count_as_moved(stage: Stage) -> None:
+    builder = history(slices=1)
+    await fill(stage.remote, builder)
+    stage.server.faults = [once(200, body=b"slic"), once(503)]
+    seen: list[int] = []
+
+    def watch(label: str, done: int, total: int | None) -> None:
+        if label == BYTES:
+            seen.append(done)
+
+    target = DatasetTarget(stage.local)
+    with pytest.raises(SizeMismatch):
+        await pull_dataset(stage.session, stage.server.location, target, progress=watch)
+    await pull_dataset(stage.session, stage.server.location, target, progress=watch)
+    assert seen == [4, 0, 0, 7]
+
+
+async def test_an_object_that_is_not_here_cannot_be_sent(stage: Stage) -> None:
+    await fill(stage.local, history(slices=1))
+    await stage.local.writable_objects().delete(KEY)
+    with pytest.raises(ObjectNotFound, match="not here"):
+        await stage.push()
+    assert stage.server.requests == []
+    assert await stage.remote.head() is None
+
+
+BAD_URLS = ["", "nowhere", "ftp://host/", "file:///etc/passwd", "http://[::1", "http://host:99999/", "http://a b/"]
+BAD_URLS += ["http://é/", "http://host/" + "x" * 9_000, "http:///path", "http://host/\r\nEvil: yes"]
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+async def test_an_address_that_is_none_is_refused(stage: Stage, url: str) -> None:
+    await fill(stage.remote, history(slices=1))
+    stage.server.download_url = lambda file: TransferUrl.model_construct(url=url, headers=())  # type: ignore[method-assign]
+    with pytest.raises((ProtocolViolation, TransferRejected)):
+        await stage.pull()
+    assert await stage.local.head() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("a b", "c"), ("", "c"), ("a\r\nb", "c"), ("a", "b\r\nEvil: yes"), ("a", "\0"), ("é", "c")]
+)
+async def test_a_header_that_is_none_is_refused(stage: Stage, name: str, value: str) -> None:
+    await fill(stage.remote, history(slices=1))
+    row = HeaderRow.model_construct(name=name, value=value)
+    stage.server.download_url = lambda file: TransferUrl.model_construct(  # type: ignore[method-assign]
+        url=stage.server.address + object_key(file), headers=(row,)
+    )
+    with pytest.raises(ProtocolViolation, match=r"header"):
+        await stage.pull()
+    assert stage.server.requests == []
+
+
+async def test_headers_of_the_connection_are_not_for_the_peer_to_set(stage: Stage) -> None:
+    builder = history()
+    await fill(stage.local, builder)
+    rows = tuple(
+        HeaderRow(name=name, value=value)
+        for name, value in [("content-length", "1"), ("transfer-encoding", "chunked"), ("content-type", "text/plain")]
+    )
+    stage.server.upload_url = lambda file: TransferUrl(  # type: ignore[method-assign]
+        url=stage.server.address + object_key(file), headers=rows
+    )
+    await stage.push()
+    await assert_holds(stage.remote, builder)
