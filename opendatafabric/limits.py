@@ -125,6 +125,12 @@ OBJECTS_PER_REQUEST_MAX: Final = 1_000
 PROGRESS_INTERVAL_S: Final = 10
 """Seconds of silence after which a server asks how the uploads go, as the reference does."""
 
+PEER_SILENCE_S_MAX: Final = 1_800
+"""Longest silence of a server that our client is waiting for: it may be storing a million blocks."""
+
+CONVERSATIONS_MAX: Final = 4
+"""A transfer begins so many conversations, each going on where the one before broke off, then gives up."""
+
 TRANSFERS_AT_ONCE: Final = 10
 """Objects moved in parallel, as in the reference's simple protocol."""
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import aiohttp
 
+from opendatafabric.block_ref import HEAD
 from opendatafabric.chain.objects import ObjectFile
 from opendatafabric.errors import ChainsDiverged, DatasetNotFound
 from opendatafabric.limits import FOLLOW_BLOCKS_MAX
@@ -19,6 +20,7 @@ from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
 from storage.open import Connection, open_dataset
+from sync.conversations import in_conversations
 from sync.object_requests import Expired
 from sync.objects import Counter, Downloads, in_parallel
 from sync.packed import Examined, PackedBlocks
@@ -54,9 +56,8 @@ async def pull_dataset(
     if source.protocol is Protocol.SIMPLE:
         connection = Connection(session, token_headers(token))
         return await copy_chain(open_dataset(source.url, connection), target, options=options, progress=progress)
-    if await HttpRefStore(session, source.url, token_headers(token)).read("head") is None:
-        raise DatasetNotFound(f"there is no dataset at {source.url}, or not for this token")
-    return await _SmartPull(session, target, options, progress).run(source, token)
+    pulling = _SmartPull(session, target, options, progress)
+    return await in_conversations(lambda: pulling.run(source, token))
 
 
 class _SmartPull:
@@ -68,11 +69,16 @@ class _SmartPull:
         self._head: Multihash | None = None
         self._examined: Examined | None = None
         self._plan = TransferPlan()
-        self._moved: Counter | None = None
+        self._old_heads: list[Multihash | None] = []
+        self._moved: list[Counter] = []
 
     async def run(self, source: RemoteLocation, token: str | None) -> TransferResult:
+        """One conversation."""
+        if await HttpRefStore(self._session, source.url, token_headers(token)).read(HEAD) is None:
+            raise DatasetNotFound(f"there is no dataset at {source.url}, or not for this token")
         self._dataset = await self._target.find()
         self._head = None if self._dataset is None else await self._dataset.head()
+        self._old_heads.append(self._head)
         world: World = {
             TakePlan: self._take_plan,
             ExaminePack: self._examine,
@@ -83,11 +89,12 @@ class _SmartPull:
         script = pull_client(begin_after=options.since or self._head, stop_at=options.stop_at, force=options.force)
         async with open_conversation(self._session, source, "pull", token) as conversation:
             new_head = await run_script(script, conversation, world)
-        moved = 0 if self._moved is None else self._moved.done
-        return TransferResult(self._head, new_head or self._head, self._plan, moved, options.dry_run)
+        moved = sum(counter.done for counter in self._moved)
+        return TransferResult(self._old_heads[0], new_head or self._head, self._plan, moved, options.dry_run)
 
     async def _take_plan(self, effect: TakePlan) -> bool:
-        self._plan = effect.plan
+        if effect.plan.num_blocks > 0:  # else a conversation before this one was cut after its end
+            self._plan = effect.plan
         return not self._options.dry_run
 
     async def _examine(self, effect: ExaminePack) -> Sequence[ObjectFile]:
@@ -103,7 +110,7 @@ class _SmartPull:
         if self._options.metadata_only:
             return ()
         missing = await self._dataset.missing_objects(self._examined.files)
-        self._moved = Counter(self._progress, missing)
+        self._moved.append(Counter(self._progress, missing))
         return missing
 
     def _require_own_head(self, pack: PackedBlocks, base: Multihash | None) -> None:
@@ -115,8 +122,7 @@ class _SmartPull:
 
     async def _download(self, effect: DownloadObjects) -> Sequence[ObjectFile]:
         assert self._dataset is not None
-        assert self._moved is not None
-        downloads = Downloads(self._session, self._dataset, self._moved)
+        downloads = Downloads(self._session, self._dataset, self._moved[-1])
         wanted = {strategy.object_file.to_file(): strategy.download_from for strategy in effect.strategies}
         expired: list[ObjectFile] = []
 

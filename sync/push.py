@@ -1,27 +1,29 @@
 """Push a dataset: the one entry point, to servers by the smart protocol and to folders by writing.
 
-After the server has confirmed, its head is read back: only a head that moved is success. An upload address that expired
-on the way restarts the conversation; what arrived already is skipped then.
+After the server has confirmed, its head is read back: only a head that moved is success. A conversation that broke
+off, or an upload address that expired, leads to another conversation; what arrived already is skipped then.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import aiohttp
 
 from opendatafabric.block_ref import HEAD
 from opendatafabric.chain.objects import ObjectFile
-from opendatafabric.errors import ChainsDiverged, DatasetNotFound, RefConflict, TransferRejected, UnsupportedOperation
+from opendatafabric.errors import ChainsDiverged, DatasetNotFound, RefConflict, UnsupportedOperation
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
 from storage.open import local_folder, open_dataset
+from sync.conversations import in_conversations
 from sync.intervals import pack_interval, plan_interval
-from sync.object_requests import Expired
 from sync.objects import Counter, Uploads, in_parallel
+from sync.plan import TransferPlan
 from sync.progress import Progress, silent
 from sync.remote import Protocol, RemoteLocation
 from sync.simple import copy_chain
@@ -33,7 +35,6 @@ from sync.smart.push import PackPush, StartUploads, UploadsOrAsked, push_client
 from sync.transfer import DatasetTarget, TransferOptions, TransferResult
 
 _DEFAULTS: Final = TransferOptions()
-_CONVERSATIONS_MAX: Final = 5
 _COMMIT_WAITS_S: Final = (0.1, 0.4, 1.5, 5.0)
 """After a confirmation with the head still in its old place: the server may be at work yet."""
 
@@ -57,23 +58,8 @@ async def push_dataset(
     """
     if target.protocol is Protocol.SIMPLE:
         return await _push_to_folder(dataset, target, options, progress)
-    local_head = await dataset.head()
-    if local_head is None:
-        raise DatasetNotFound("the dataset has no head yet: there is nothing to push")
-    for _ in range(_CONVERSATIONS_MAX):
-        refs = HttpRefStore(session, target.url, token_headers(token))
-        remote_head = await refs.read(HEAD)
-        interval = await _interval(dataset, remote_head, options)
-        result = TransferResult(remote_head, local_head, interval.plan, dry_run=options.dry_run)
-        if result.up_to_date or options.dry_run:
-            return result
-        try:
-            moved = await _SmartPush(session, dataset, interval, progress).run(target, token, remote_head, options)
-        except Expired:
-            continue
-        await _require_head(refs, remote_head, local_head)
-        return TransferResult(remote_head, local_head, interval.plan, moved)
-    raise TransferRejected(f"upload addresses of {target.url} expire before they can be used")
+    pushing = _SmartPush(session, dataset, options, progress)
+    return await in_conversations(lambda: pushing.run(target, token))
 
 
 async def _push_to_folder(
@@ -113,24 +99,40 @@ async def _require_head(refs: HttpRefStore, before: Multihash | None, expected: 
 
 class _SmartPush:
     def __init__(
-        self, session: aiohttp.ClientSession, dataset: Dataset, interval: ChainInterval, progress: Progress
+        self, session: aiohttp.ClientSession, dataset: Dataset, options: TransferOptions, progress: Progress
     ) -> None:
-        self._session, self._dataset, self._interval = session, dataset, interval
-        self._counter = Counter(progress, interval.files)
+        self._session, self._dataset, self._options, self._progress = session, dataset, options, progress
+        self._interval = ChainInterval((), TransferPlan())
+        self._begun: TransferResult | None = None
+        self._moved: list[Counter] = []
         self._uploads: asyncio.Task[None] | None = None
         self._conversation: Conversation | None = None
 
-    async def run(
-        self, target: RemoteLocation, token: str | None, remote_head: Multihash | None, options: TransferOptions
-    ) -> int:
-        """One conversation; how many objects travelled."""
+    async def run(self, target: RemoteLocation, token: str | None) -> TransferResult:
+        """One conversation, if there is something to send."""
+        local_head = await self._dataset.head()
+        if local_head is None:
+            raise DatasetNotFound("the dataset has no head yet: there is nothing to push")
+        refs = HttpRefStore(self._session, target.url, token_headers(token))
+        remote_head = await refs.read(HEAD)
+        self._interval = await _interval(self._dataset, remote_head, self._options)
+        found = TransferResult(remote_head, local_head, self._interval.plan, dry_run=self._options.dry_run)
+        self._begun = self._begun or found
+        if not found.up_to_date and not found.dry_run:
+            await self._converse(target, token, remote_head)
+            await _require_head(refs, remote_head, local_head)
+        # A conversation before this one may have moved the head and been cut before it could say so.
+        return replace(self._begun, new_head=local_head, objects_moved=sum(counter.done for counter in self._moved))
+
+    async def _converse(self, target: RemoteLocation, token: str | None, remote_head: Multihash | None) -> None:
         script = push_client(
             current_head=remote_head,
             plan=self._interval.plan,
             files=self._interval.files,
-            force=options.force,
-            visibility=options.visibility,
+            force=self._options.force,
+            visibility=self._options.visibility,
         )
+        self._moved.append(Counter(self._progress, self._interval.files))
         world: World = {PackPush: self._pack, StartUploads: self._start, UploadsOrAsked: self._uploads_or_asked}
         async with open_conversation(self._session, target, "push", token) as conversation:
             self._conversation = conversation
@@ -138,7 +140,6 @@ class _SmartPush:
                 await run_script(script, conversation, world)
             finally:
                 await self._give_up()
-        return self._counter.done
 
     async def _pack(self, _: PackPush) -> MetadataBlocksBatch:
         assert self._conversation is not None
@@ -149,7 +150,7 @@ class _SmartPush:
         self._uploads = asyncio.create_task(self._upload_all(effect.strategies))
 
     async def _upload_all(self, strategies: Sequence[PushStrategy]) -> None:
-        uploads = Uploads(self._session, self._dataset, self._counter)
+        uploads = Uploads(self._session, self._dataset, self._moved[-1])
         wanted = {
             strategy.object_file.to_file(): strategy.upload_to
             for strategy in strategies
@@ -169,7 +170,7 @@ class _SmartPush:
             self._uploads.result()
             return None
         await self._conversation.receive(ProgressRequest)
-        return self._counter.done
+        return self._moved[-1].done
 
     async def _give_up(self) -> None:
         if self._uploads is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final, Literal
@@ -17,7 +18,8 @@ from opendatafabric.errors import (
     PeerUnavailable,
     TransferRejected,
 )
-from opendatafabric.limits import MESSAGE_BYTES_MAX
+from opendatafabric.limits import MESSAGE_BYTES_MAX, PEER_SILENCE_S_MAX
+from sync.backoff import Busy, asked_wait_s, retried
 from sync.remote import RemoteLocation
 from sync.smart.channels import BASE64, ENCODINGS_HEADER, VERSION, VERSION_HEADER, SocketChannel, reads_base64
 from sync.smart.driver import Conversation
@@ -45,26 +47,34 @@ async def open_conversation(
         PeerUnavailable: no answer.
     """
     headers = {VERSION_HEADER: VERSION, ENCODINGS_HEADER: BASE64, **token_headers(token)}
+    socket = await retried(lambda: _connected(session, location, verb, headers))
+    try:
+        answered = socket._response.headers.get(ENCODINGS_HEADER)  # aiohttp shows the answer nowhere else
+        channel = SocketChannel(socket, peer_reads_base64=reads_base64(answered))
+        yield Conversation(channel, patience_s=PEER_SILENCE_S_MAX)
+    finally:
+        await socket.close()
+
+
+async def _connected(
+    session: aiohttp.ClientSession, location: RemoteLocation, verb: str, headers: Mapping[str, str]
+) -> aiohttp.ClientWebSocketResponse:
     try:
         # A ping would be taken for a message by the reference, so there is no heartbeat.
-        socket = await session.ws_connect(
+        return await session.ws_connect(
             location.socket_url + verb, headers=headers, max_msg_size=MESSAGE_BYTES_MAX, autoping=True, heartbeat=None
         )
     except aiohttp.WSServerHandshakeError as error:
         raise _refused(error, location) from error
     except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
         raise PeerUnavailable(f"{location.url} cannot be reached: {error or type(error).__name__}") from error
-    try:
-        answered = socket._response.headers.get(ENCODINGS_HEADER)  # aiohttp shows the answer nowhere else
-        yield Conversation(SocketChannel(socket, peer_reads_base64=reads_base64(answered)))
-    finally:
-        await socket.close()
 
 
 def _refused(error: aiohttp.WSServerHandshakeError, location: RemoteLocation) -> OdfError:
     if error.status in _REFUSALS:
         family, what = _REFUSALS[error.status]
         return family(f"{location.url} {what}", hint="odf login URL --access-token TOKEN")
-    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return PeerUnavailable(f"{location.url} answered with status {error.status}")
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR or error.status == HTTPStatus.TOO_MANY_REQUESTS:
+        asked = error.headers.get("Retry-After") if error.headers is not None else None
+        return Busy(f"{location.url} answered with status {error.status}", asked_wait_s(asked, time.time()))
     return TransferRejected(f"{location.url} refused the conversation with status {error.status}")

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
-from opendatafabric.errors import OdfError, ProtocolViolation, TransferRejected
+from opendatafabric.errors import OdfError, PeerUnavailable, ProtocolViolation, TransferRejected
 from sync.smart.channels import Channel, ChannelClosed
 from sync.smart.effects import Close, Effect, Receive, ReceiveOrEnd, ReceiveWithin, Script, Send
 from sync.smart.messages import Message, PullMetadata, PushMetadata
@@ -26,13 +26,25 @@ _HEAVY: Final = (PushMetadata, PullMetadata)
 """Messages worth a hop to a thread."""
 
 _HEAVY_CHARS: Final = 256 * 1024
+_BROKEN: Final = frozenset({1001, 1006, 1012, 1013})
+"""Closes that say nothing about the transfer: going away, lost, restarting, try again later (RFC 6455, 7.4.1)."""
+
+
+class ConversationBroken(PeerUnavailable):
+    """The connection of a conversation was lost; another one may come to its end."""
+
+    code = "conversation-broken"
 
 
 class Conversation:
-    """The wire side of one conversation. One receive is under way at most; it outlives a time-out."""
+    """The wire side of one conversation. One receive is under way at most; it outlives a time-out.
 
-    def __init__(self, channel: Channel) -> None:
+    ``patience_s`` is the longest silence of a peer whose turn it is; without it only the channel ends one.
+    """
+
+    def __init__(self, channel: Channel, *, patience_s: float | None = None) -> None:
         self.channel = channel
+        self._patience_s = patience_s
         self._receiving: asyncio.Task[str] | None = None
 
     async def send(self, message: Message) -> None:
@@ -64,7 +76,10 @@ class Conversation:
         """The next text."""
         task = self._task()
         try:
-            return await asyncio.shield(task)
+            async with asyncio.timeout(self._patience_s):
+                return await asyncio.shield(task)
+        except TimeoutError:
+            raise PeerUnavailable(f"the peer has said nothing for {self._patience_s} seconds") from None
         finally:
             if task.done():
                 self._receiving = None
@@ -127,6 +142,8 @@ def _closed_early(closed: ChannelClosed) -> OdfError:
     refused = read_refusal(closed.reason)
     if refused is not None:
         return error_of(refused)
+    if closed.code in _BROKEN:
+        return ConversationBroken(f"the conversation broke off: {closed.reason[:200] or 'the connection was lost'}")
     if closed.reason:
         return TransferRejected(f"the peer ended the conversation: {closed.reason[:200]}", found=f"close {closed.code}")
     return ProtocolViolation("the peer ended the conversation early", found=f"close {closed.code}")

@@ -218,7 +218,12 @@ def _upload_round(files: Sequence[ObjectFile], *, is_truncated: bool) -> Script[
     references = tuple(ObjectFileReference.of(file) for file in files)
     yield from perform(Send(PushObjectsRequest(object_files=references, is_truncated=is_truncated)))
     answer = yield from perform(Receive(PushObjectsAccepted))
-    yield from perform(StartUploads(answer.Ok.object_transfer_strategies))
+    strategies = answer.Ok.object_transfer_strategies
+    if [strategy.object_file for strategy in strategies] != list(references):
+        raise ProtocolViolation("the server answers with other objects than it was asked about")
+    if any(strategy.push_strategy == "HttpUpload" and strategy.upload_to is None for strategy in strategies):
+        raise ProtocolViolation("the server wants an upload and gives no address")
+    yield from perform(StartUploads(strategies))
     while (count := (yield from perform(UploadsOrAsked()))) is not None:
         running = RunningProgress(Running=RunningCount(uploaded_objects_count=count))
         yield from perform(Send(Progress(details=running)))

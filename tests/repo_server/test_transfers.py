@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from catalog.datasets import Visibility
+from opendatafabric import limits
 from opendatafabric.errors import (
     AccessDenied,
     AuthenticationRequired,
@@ -199,6 +200,7 @@ async def test_a_push_cut_at_any_step_shows_nothing_and_is_finished_by_a_retry(
     client = Client(server)
     await fill(client.local, builder)
     with monkeypatch.context() as patched:
+        patched.setattr(limits, "CONVERSATIONS_MAX", 1)
         patched.setattr(push, "open_conversation", cutting(push.open_conversation, texts))  # type: ignore[attr-defined]
         with pytest.raises(OdfError):
             await client.push()

@@ -10,9 +10,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from opendatafabric import limits
 from opendatafabric.layout import data_key
 from storage.dataset import Dataset
-from sync import pull, push
+from sync import backoff, pull, push
 from sync.remote import Protocol
 from sync.smart.channels import Channel, ChannelClosed
 from sync.smart.driver import Conversation
@@ -104,16 +105,21 @@ class CutChannel:
 
 @dataclass
 class Cutter:
-    """Puts a CutChannel around the end of ``side``."""
+    """Puts a CutChannel around the end of ``side``. Clients give up at once, unless ``once``: then the second
+    conversation is left in peace."""
 
     stage: Stage
     side: str
     monkeypatch: pytest.MonkeyPatch
+    once: bool = False
     cut: CutChannel | None = None
 
     def arm(self, texts: int) -> None:
         """Cut the next conversation after so many texts."""
         self.cut = None
+        self.monkeypatch.setattr(backoff, "WAIT_S_MAX", 0.0)
+        if not self.once:
+            self.monkeypatch.setattr(limits, "CONVERSATIONS_MAX", 1)
         if self.side == "server":
             self.stage.server.wrap = lambda channel: self._wrapped(channel, texts)
         for module in (pull, push):
@@ -124,7 +130,9 @@ class Cutter:
         self.stage.server.wrap = unchanged
         self.monkeypatch.undo()
 
-    def _wrapped(self, channel: Channel, texts: int) -> CutChannel:
+    def _wrapped(self, channel: Channel, texts: int) -> Channel:
+        if self.cut is not None:
+            return channel
         self.cut = CutChannel(channel, texts)
         return self.cut
 

@@ -27,6 +27,7 @@ from opendatafabric.layout import data_key
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.multihash import physical_hash
 from storage.dataset import Dataset
+from sync.smart.driver import ConversationBroken
 from sync.smart.messages import MetadataBlocksBatch, Progress, PushComplete, PushMetadata
 from tests.storage.chains import ChainBuilder
 from tests.sync.scenarios.stage import assert_holds, fill, history
@@ -224,7 +225,7 @@ async def test_a_client_that_vanishes_at_any_step(step: int) -> None:
         await talk.say(*whole_push(blocks, head=base.head)[:step])
         await talk.channel.close(1006, "")
         outcome = await talk.served
-        assert isinstance(outcome.error, ProtocolViolation)
+        assert isinstance(outcome.error, ConversationBroken)
         assert outcome.new_head is None
 
 

@@ -36,6 +36,10 @@ from sync.smart.messages import (
     PullMetadata,
     PullStrategies,
     PullStrategy,
+    PushObjectsAcceptance,
+    PushObjectsAccepted,
+    PushStrategy,
+    TransferUrl,
     WirePlan,
 )
 from sync.smart.wire import write_message
@@ -214,3 +218,32 @@ async def test_a_block_under_another_name(stage: Stage, answers: list[str]) -> N
     answers += [accepted(builder.blocks), write_message(message)]
     with pytest.raises(HashMismatch):
         await stage.pull()
+
+
+def upload_strategies(blocks: Sequence[HashedBlock], *, url: TransferUrl | None) -> str:
+    rows = tuple(
+        PushStrategy(object_file=ObjectFileReference.of(file), push_strategy="HttpUpload", upload_to=url)
+        for file in files_of(blocks)
+    )
+    return write_message(PushObjectsAccepted(Ok=PushObjectsAcceptance(object_transfer_strategies=rows)))
+
+
+async def test_uploads_of_objects_that_were_not_offered(stage: Stage, answers: list[str]) -> None:
+    """Nobody gets an object out of us that is not part of the push."""
+    builder = history(slices=1)
+    await fill(stage.remote, builder)
+    builder.data(b"new")
+    await fill(stage.local, builder)
+    url = TransferUrl(url=stage.server.address + "data/elsewhere")
+    answers += [OK, OK, upload_strategies(builder.blocks, url=url)]
+    with pytest.raises(ProtocolViolation, match="other objects"):
+        await stage.push()
+    assert stage.server.requests == []
+
+
+async def test_an_upload_without_an_address(stage: Stage, answers: list[str]) -> None:
+    builder = history(slices=1)
+    await fill(stage.local, builder)
+    answers += [OK, OK, upload_strategies(builder.blocks, url=None)]
+    with pytest.raises(ProtocolViolation, match="no address"):
+        await stage.push()
