@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -22,6 +22,9 @@ from opendatafabric.errors import MalformedInput, StorageError, TransientStorage
 
 _BUSY_MS: Final = 15_000
 """How long a writer waits for another one."""
+
+_CONNECTIONS_MAX: Final = 8
+"""Connections to an SQLite file; each has a thread."""
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _IMMEDIATE: Final = "immediate"
@@ -32,6 +35,8 @@ class Database:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        database = engine.url.database
+        self._file = database if engine.dialect.name == "sqlite" and database != ":memory:" else None
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -59,10 +64,8 @@ class Database:
 
     def version(self) -> Hashable | None:
         """What changes with every committed change by any process: the state of SQLite's files, ``None`` elsewhere."""
-        path = self._engine.url.database
-        if self._engine.dialect.name != "sqlite" or not path or path == ":memory:":
-            return None
-        return _file_state(path), _file_state(f"{path}-wal")
+        # Every commit is appended to the log beside the database, and the log stays while a connection is open.
+        return None if self._file is None else _file_state(f"{self._file}-wal") or _file_state(self._file)
 
     async def close(self) -> None:
         await self._engine.dispose()
@@ -75,7 +78,7 @@ def open_database(url: str) -> Database:
         MalformedInput: no such URL.
     """
     try:
-        engine = create_async_engine(url)
+        engine = create_async_engine(url, **_pool_of(url))
     except (ArgumentError, ModuleNotFoundError) as error:
         raise MalformedInput(
             f"catalog URL cannot be used: {error}", hint="sqlite+aiosqlite:///catalog.sqlite"
@@ -84,6 +87,13 @@ def open_database(url: str) -> Database:
         event.listen(engine.sync_engine, "connect", _prepare_sqlite)
         event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return Database(engine)
+
+
+def _pool_of(url: str) -> dict[str, int]:
+    # To open an SQLite file costs more than to wait for a connection: as many as ever are used stay open.
+    parsed = make_url(url)
+    is_file = parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:")
+    return {"pool_size": _CONNECTIONS_MAX, "max_overflow": 0} if is_file else {}
 
 
 def sqlite_url(path: Path) -> str:

@@ -58,17 +58,18 @@ async def send_object(request: web.Request, path: Path, name: str, *, is_public:
         "Cache-Control": _IMMUTABLE if is_public else _PRIVATE,
         "Content-Type": "application/octet-stream",
     }
-    file = _opened(path, name)
+    descriptor, size = _opened(path, name)
     try:
         if _matches(request.headers.get("If-None-Match"), name):
             return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return await _send(request, file, name, headers)
+        return await _send(request, descriptor, size, name, headers)
     finally:
-        file.close()
+        os.close(descriptor)
 
 
-async def _send(request: web.Request, file: BinaryIO, name: str, headers: dict[str, str]) -> web.StreamResponse:
-    size = os.fstat(file.fileno()).st_size
+async def _send(
+    request: web.Request, descriptor: int, size: int, name: str, headers: dict[str, str]
+) -> web.StreamResponse:
     window = window_of(request.headers, name, size)
     if window is None:
         headers["Content-Range"] = f"bytes */{size}"
@@ -78,9 +79,10 @@ async def _send(request: web.Request, file: BinaryIO, name: str, headers: dict[s
         headers["Content-Range"] = window.content_range
         status = HTTPStatus.PARTIAL_CONTENT
     if window.count <= INLINE_READ_BYTES_MAX and request.method != "HEAD":
-        body = os.pread(file.fileno(), window.count, window.start)
+        body = os.pread(descriptor, window.count, window.start)
         return web.Response(body=body, status=status, headers=headers)
-    return await _send_large(request, file, window, web.StreamResponse(status=status, headers=headers))
+    with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
+        return await _send_large(request, file, window, web.StreamResponse(status=status, headers=headers))
 
 
 async def _send_large(
@@ -143,14 +145,16 @@ def _matches(header: str | None, name: str) -> bool:
     return name in tags or "*" in tags
 
 
-def _opened(path: Path, name: str) -> BinaryIO:
+def _opened(path: Path, name: str) -> tuple[int, int]:
+    """A descriptor to read from, and the size."""
     try:
         descriptor = os.open(path, durable.READ_FLAGS)
     except OSError as error:
         if durable.is_absent(error):
             raise ObjectNotFound(f"object {name} is not here") from None
         raise durable.storage_error(error, f"read {name}") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise ObjectNotFound(f"object {name} is not here")
-    return os.fdopen(descriptor, "rb", buffering=0)
+    return descriptor, status.st_size

@@ -6,10 +6,11 @@ revoked or a role that is taken away ends at once, whichever process did it.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any, Final, Generic, TypeVar
 
 REMEMBERED_S: Final = 1.0
 """How long an answer counts; it bounds how long a folder that was moved by hand goes unnoticed."""
@@ -27,19 +28,39 @@ class Remembered(Generic[Key, Value]):
     def __init__(self, version: Callable[[], Hashable | None]) -> None:
         self._version = version
         self._values: OrderedDict[Key, tuple[float, Hashable, Value]] = OrderedDict()
+        self._asked: dict[tuple[Key, Hashable], asyncio.Task[Value]] = {}
 
     async def ask(
-        self, key: Key, question: Callable[[], Awaitable[Value]], *, keep: Callable[[Value], bool] = lambda _: True
+        self,
+        key: Key,
+        question: Callable[[], Coroutine[Any, Any, Value]],
+        *,
+        keep: Callable[[Value], bool] = lambda _: True,
     ) -> Value:
         """The value of ``key``, asked for if it is not known; errors and what ``keep`` denies are not remembered."""
         version = self._version()
+        if version is None:
+            return await question()
         found = self._values.get(key)
         if found is not None and found[1] == version and found[0] > time.monotonic():
             return found[2]
-        value = await question()
-        if version is not None and keep(value):
+        value = await self._ask_once(key, version, question)
+        if keep(value):
             self._keep(key, version, value)
         return value
+
+    async def _ask_once(self, key: Key, version: Hashable, question: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
+        # Many requests want to know at the same moment. One asks, in a task of its own: it may go away meanwhile.
+        asked = self._asked.get((key, version))
+        if asked is None:
+            asked = self._asked[key, version] = asyncio.create_task(question())
+            asked.add_done_callback(lambda task: self._answered(key, version, task))
+        return await asyncio.shield(asked)
+
+    def _answered(self, key: Key, version: Hashable, task: asyncio.Task[Value]) -> None:
+        self._asked.pop((key, version), None)
+        if not task.cancelled():
+            task.exception()  # looked at, so that an error nobody waited for is not reported as lost
 
     def _keep(self, key: Key, version: Hashable, value: Value) -> None:
         self._values[key] = (time.monotonic() + REMEMBERED_S, version, value)
