@@ -1,8 +1,12 @@
-"""A small server of one dataset, for tests of clients: the protocol over memory, with faults on demand."""
+"""A small server of one dataset, for tests of clients: the protocol over memory, with faults on demand.
+
+It is asked over sockets (``smart_server``) or directly (``memory_session.py``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +16,6 @@ from aiohttp import web
 from opendatafabric.chain.objects import ObjectFile
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError
-from opendatafabric.layout import block_key
 from opendatafabric.limits import MESSAGE_BYTES_MAX
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset, object_key
@@ -29,7 +32,22 @@ def unchanged(channel: Channel) -> Channel:
     return channel
 
 
-Fault = Callable[[web.Request], web.Response | None]
+@dataclass
+class Asked:
+    """A request, however it came."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @property
+    def key(self) -> str:
+        return self.path[1:]
+
+
+Fault = Callable[[Asked], web.Response | None]
 
 
 def memory_dataset() -> Dataset:
@@ -87,85 +105,82 @@ class SmartServer:
     def upload_url(self, file: ObjectFile) -> TransferUrl:
         return self.download_url(file)
 
-    # --- handlers
+    # --- requests
 
-    def application(self) -> web.Application:
-        application = web.Application(client_max_size=2**30)
-        application.router.add_get("/refs/head", self._head)
-        application.router.add_get("/blocks/{name}", self._block)
-        for folder in ("data", "checkpoints"):
-            application.router.add_get(f"/{{folder:{folder}}}/{{name}}", self._get)
-            application.router.add_put(f"/{{folder:{folder}}}/{{name}}", self._put)
-        application.router.add_get("/pull", self._pull)
-        application.router.add_get("/push", self._push)
-        return application
-
-    async def _head(self, _: web.Request) -> web.Response:
-        head = await self.dataset.head()
-        return web.Response(status=404) if head is None else web.Response(text=str(head))
-
-    async def _block(self, request: web.Request) -> web.Response:
-        return self._bytes(request, block_key(Multihash.from_text(request.match_info["name"])))
-
-    async def _get(self, request: web.Request) -> web.Response:
-        return self._fault(request) or self._bytes(request, request.path[1:])
-
-    async def _put(self, request: web.Request) -> web.Response:
-        fault = self._fault(request)
+    async def answer(self, asked: Asked) -> web.Response:
+        """Everything but conversations."""
+        folder = asked.key.partition("/")[0]
+        if folder == "refs":
+            head = await self.dataset.head()
+            return web.Response(status=404) if head is None else web.Response(text=str(head))
+        if folder == "blocks":
+            return self._bytes(asked)
+        fault = self._fault(asked)
         if fault is not None:
-            await request.read()
             return fault
-        body = await request.read()
-        name = Multihash.from_text(request.match_info["name"])
+        return await self._put(asked) if asked.method == "PUT" else self._bytes(asked)
 
+    async def converse(self, verb: str, channel: Channel) -> None:
+        """Take a conversation to its end."""
+        channel = self.wrap(channel)
+        serving_end = serve_push(channel, self, self) if verb == "push" else serve_pull(channel, self.dataset, self)
+        self.outcomes.append(await serving_end)
+
+    def reads_base64(self, headers: Mapping[str, str]) -> bool:
+        return self.base64 and reads_base64(headers.get(ENCODINGS_HEADER))
+
+    async def _put(self, asked: Asked) -> web.Response:
         async def pieces() -> AsyncIterator[bytes]:
-            yield body
+            yield asked.body
 
+        name = Multihash.from_text(asked.key.rpartition("/")[2])
         try:
             await receive_object(
-                self.dataset.writable_objects(), request.path[1:], pieces(), expected_hash=name, size_max=2**30
+                self.dataset.writable_objects(), asked.key, pieces(), expected_hash=name, size_max=2**30
             )
         except OdfError as error:
             return web.json_response({"message": error.message}, status=400)
         return web.Response()
 
-    def _fault(self, request: web.Request) -> web.Response | None:
-        self.requests.append((request.method, request.path[1:], request.headers.get("Range")))
+    def _fault(self, asked: Asked) -> web.Response | None:
+        self.requests.append((asked.method, asked.key, asked.headers.get("Range")))
         for fault in self.faults:
-            response = fault(request)
+            response = fault(asked)
             if response is not None:
                 self.faults.remove(fault)
                 return response
         return None
 
-    def _bytes(self, request: web.Request, key: str) -> web.Response:
-        data = stored(self.dataset).get(key)
+    def _bytes(self, asked: Asked) -> web.Response:
+        data = stored(self.dataset).get(asked.key)
         if data is None:
             return web.json_response({"message": "Not Found"}, status=404)
-        asked = request.http_range
-        if asked.start and self.sends_range:
-            return web.Response(status=206, body=data[asked.start :])
+        start = re.fullmatch(r"bytes=(\d+)-", asked.headers.get("Range", ""))
+        if start is not None and self.sends_range:
+            return web.Response(status=206, body=data[int(start[1]) :])
         return web.Response(body=data)
 
-    async def _pull(self, request: web.Request) -> web.StreamResponse:
-        socket, channel = await self._opened(request)
-        self.outcomes.append(await serve_pull(channel, self.dataset, self))
-        await socket.close()
-        return socket
+    # --- over sockets
 
-    async def _push(self, request: web.Request) -> web.StreamResponse:
-        socket, channel = await self._opened(request)
-        self.outcomes.append(await serve_push(channel, self, self))
-        await socket.close()
-        return socket
+    def application(self) -> web.Application:
+        application = web.Application(client_max_size=2**30)
+        application.router.add_get("/{verb:pull|push}", self._socket)
+        application.router.add_route("*", "/{path:.*}", self._request)
+        return application
 
-    async def _opened(self, request: web.Request) -> tuple[web.WebSocketResponse, Channel]:
+    async def _request(self, request: web.Request) -> web.Response:
+        asked = Asked(request.method, request.path, request.query, request.headers, await request.read())
+        return await self.answer(asked)
+
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, timeout=0.5)
         if self.base64:
             socket.headers[ENCODINGS_HEADER] = BASE64
         await socket.prepare(request)
-        peer_reads = self.base64 and reads_base64(request.headers.get(ENCODINGS_HEADER))
-        return socket, self.wrap(SocketChannel(socket, peer_reads_base64=peer_reads))
+        channel = SocketChannel(socket, peer_reads_base64=self.reads_base64(request.headers))
+        await self.converse(request.match_info["verb"], channel)
+        await socket.close()
+        return socket
 
 
 @asynccontextmanager
@@ -179,8 +194,8 @@ async def smart_server(dataset: Dataset | None = None, **options: Any) -> AsyncI
 def once(status: int, *, method: str | None = None, body: bytes = b"", **headers: str) -> Fault:
     """A fault that answers the next request of an object with ``status``."""
 
-    def answer(request: web.Request) -> web.Response | None:
-        if method not in (None, request.method):
+    def answer(asked: Asked) -> web.Response | None:
+        if method not in (None, asked.method):
             return None
         return web.Response(status=status, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()})
 

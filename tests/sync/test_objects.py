@@ -26,7 +26,7 @@ from sync.pull import pull_dataset
 from sync.smart.messages import HeaderRow, TransferUrl
 from sync.transfer import DatasetTarget
 from tests.sync.scenarios.stage import Stage, assert_holds, fill, history
-from tests.sync.smart_server import Fault, once, smart_server
+from tests.sync.smart_server import Asked, Fault, once, smart_server
 
 KEY = data_key(physical_hash(b"slice 0"))
 
@@ -43,7 +43,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
 def broken_off(content: bytes, sent: int) -> Fault:
     """A body that ends early: more is announced than comes."""
 
-    def answer(request: web.Request) -> web.Response | None:
+    def answer(request: Asked) -> web.Response | None:
         response = web.Response(body=content[:sent], headers={"Content-Length": str(len(content))})
         response.force_close()
         return response
@@ -116,7 +116,7 @@ async def test_an_address_that_expired_is_asked_for_anew(stage: Stage, status: i
     builder = history()
     await fill(stage.remote, builder)
 
-    def expire(request: web.Request) -> web.Response | None:
+    def expire(request: Asked) -> web.Response | None:
         stage.server.generation = 1
         return web.Response(status=status) if request.query["generation"] == "0" else None
 
@@ -171,7 +171,7 @@ async def test_the_headers_of_an_address_are_sent(stage: Stage) -> None:
     await fill(stage.remote, history(slices=1))
     seen: list[str | None] = []
 
-    def look(request: web.Request) -> web.Response | None:
+    def look(request: Asked) -> web.Response | None:
         seen.append(request.headers.get("x-proof"))
         return None
 
@@ -200,13 +200,13 @@ async def test_another_version_of_an_object_is_not_mixed_in(stage: Stage) -> Non
     await fill(stage.remote, builder)
     seen: list[str | None] = []
 
-    def breaking(request: web.Request) -> web.Response | None:
+    def breaking(request: Asked) -> web.Response | None:
         response = broken_off(content, 1_000_000)(request)
         assert response is not None
         response.headers["ETag"] = '"one"'
         return response
 
-    def changed(request: web.Request) -> web.Response | None:
+    def changed(request: Asked) -> web.Response | None:
         seen.append(request.headers.get("If-Range"))
         return web.Response(body=content, headers={"ETag": '"two"'})
 

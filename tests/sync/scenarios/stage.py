@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
-import aiohttp
 import pytest
 
 from opendatafabric import limits
 from opendatafabric.layout import data_key
 from storage.dataset import Dataset
 from sync import backoff, pull, push
-from sync.remote import Protocol
+from sync.remote import Protocol, RemoteLocation
 from sync.smart.channels import Channel, ChannelClosed
 from sync.smart.driver import Conversation
 from sync.transfer import DatasetTarget, TransferOptions, TransferResult
 from tests.storage.chains import ChainBuilder, dataset_id
-from tests.sync.smart_server import SmartServer, memory_dataset, stored, unchanged
+from tests.sync.smart_server import SmartServer, memory_dataset, unchanged
 
 
 def history(*, number: int = 1, slices: int = 2) -> ChainBuilder:
@@ -43,36 +43,87 @@ async def assert_holds(dataset: Dataset, builder: ChainBuilder) -> None:
     assert await dataset.head() == builder.head
     assert [block async for batch in dataset.walk(builder.head) for block in batch] == builder.blocks[::-1]
     for name, data in builder.slices.items():
-        assert stored(dataset)[data_key(name)] == data
+        assert await dataset.objects.read(data_key(name)) == data
+
+
+async def keys_of(dataset: Dataset) -> set[str]:
+    """Everything that is stored, whether or not anything refers to it."""
+    return {info.key async for info in dataset.writable_objects().list() if not info.key.startswith("info/")}
 
 
 @dataclass
-class Stage:
-    """One server, one client."""
+class World:
+    """A client, and a server wherever it may be. ``remote`` is what the server serves under ``location``."""
 
-    server: SmartServer
-    session: aiohttp.ClientSession
+    session: Any
+    remote: Dataset
+    location: RemoteLocation
+    watched: list[tuple[str, str, str | None]]
+    """Method, path below the dataset and ``Range`` of every request the client made."""
+
+    reset_remote: Callable[[], Awaitable[tuple[RemoteLocation, Dataset]]]
+    """Begin again with a server that has nothing."""
+
+    token: str | None = None
     local: Dataset = field(default_factory=memory_dataset)
 
     @property
-    def remote(self) -> Dataset:
-        return self.server.dataset
+    def objects_requested(self) -> list[str]:
+        return [key for _, key, _ in self.watched if key.startswith(("data/", "checkpoints/"))]
+
+    @property
+    def conversations(self) -> int:
+        return sum(key in {"pull", "push"} for _, key, _ in self.watched)
 
     async def push(self, **options: Any) -> TransferResult:
         return await push.push_dataset(
-            self.session, self.local, self.server.location, options=TransferOptions(**options)
+            self.session, self.local, self.location, token=self.token, options=TransferOptions(**options)
         )
 
     async def pull(self, **options: Any) -> TransferResult:
-        return await pull.pull_dataset(
-            self.session, self.server.location, DatasetTarget(self.local), options=TransferOptions(**options)
-        )
+        return await self._pull(self.location, options)
 
     async def simple_pull(self, **options: Any) -> TransferResult:
-        location = replace(self.server.location, protocol=Protocol.SIMPLE)
+        return await self._pull(replace(self.location, protocol=Protocol.SIMPLE), options)
+
+    async def _pull(self, location: RemoteLocation, options: dict[str, Any]) -> TransferResult:
+        target = DatasetTarget(self.local)
         return await pull.pull_dataset(
-            self.session, location, DatasetTarget(self.local), options=TransferOptions(**options)
+            self.session, location, target, token=self.token, options=TransferOptions(**options)
         )
+
+    def another_client(self) -> Self:
+        """The same server, and a client that has nothing."""
+        other = copy(self)
+        other.local = memory_dataset()
+        return other
+
+    async def begin_again(self) -> None:
+        """Neither side has anything."""
+        self.local = memory_dataset()
+        self.location, self.remote = await self.reset_remote()
+        self.watched.clear()
+
+
+class Stage(World):
+    """A world whose server is ours to look into and to tamper with."""
+
+    def __init__(
+        self,
+        server: SmartServer,
+        session: Any,
+        local: Dataset | None = None,
+        watched: list[tuple[str, str, str | None]] | None = None,
+    ) -> None:
+        watched = [] if watched is None else watched
+        super().__init__(
+            session, server.dataset, server.location, watched, self._reset, local=local or memory_dataset()
+        )
+        self.server = server
+
+    async def _reset(self) -> tuple[RemoteLocation, Dataset]:
+        self.server.dataset = memory_dataset()
+        return self.server.location, self.server.dataset
 
 
 class CutChannel:
@@ -108,7 +159,7 @@ class Cutter:
     """Puts a CutChannel around the end of ``side``. Clients give up at once, unless ``once``: then the second
     conversation is left in peace."""
 
-    stage: Stage
+    world: World
     side: str
     monkeypatch: pytest.MonkeyPatch
     once: bool = False
@@ -121,14 +172,20 @@ class Cutter:
         if not self.once:
             self.monkeypatch.setattr(limits, "CONVERSATIONS_MAX", 1)
         if self.side == "server":
-            self.stage.server.wrap = lambda channel: self._wrapped(channel, texts)
+            self._server.wrap = lambda channel: self._wrapped(channel, texts)
         for module in (pull, push):
             opened = getattr(module, "open_conversation")  # noqa: B009  mypy does not take it for exported
             self.monkeypatch.setattr(module, "open_conversation", self._opener(opened, texts))
 
     def disarm(self) -> None:
-        self.stage.server.wrap = unchanged
+        if self.side == "server":
+            self._server.wrap = unchanged
         self.monkeypatch.undo()
+
+    @property
+    def _server(self) -> SmartServer:
+        assert isinstance(self.world, Stage)
+        return self.world.server
 
     def _wrapped(self, channel: Channel, texts: int) -> Channel:
         if self.cut is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from opendatafabric import limits
@@ -10,48 +12,53 @@ from storage.dataset import Dataset
 from sync import backoff
 from sync.smart.channels import Channel, ChannelClosed
 from sync.smart.driver import ConversationBroken
-from tests.sync.scenarios.stage import Cutter, Stage, assert_holds, every_cut, fill, history
-from tests.sync.smart_server import memory_dataset
-
-SIDES = ["server", "client"]
+from tests.sync.scenarios.stage import Cutter, Stage, World, assert_holds, every_cut, fill, history
 
 
-@pytest.mark.parametrize("side", SIDES)
-async def test_pushed(stage: Stage, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = history()
-    await fill(stage.local, builder)
-    cutter = Cutter(stage, side, monkeypatch, once=True)
+async def push_whole(cutter: Cutter) -> None:
+    world, builder = cutter.world, history()
     for _ in every_cut(cutter):
-        stage.server.dataset = memory_dataset()
-        stage.server.requests.clear()
-        result = await stage.push()
+        await world.begin_again()
+        await fill(world.local, builder)
+        result = await world.push()
         assert (result.old_head, result.new_head, result.plan.num_blocks) == (None, builder.head, 5)
-        await assert_holds(stage.remote, builder)
+        await assert_holds(world.remote, builder)
 
 
-@pytest.mark.parametrize("side", SIDES)
-async def test_pulled(stage: Stage, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = history()
-    await fill(stage.remote, builder)
-    cutter = Cutter(stage, side, monkeypatch, once=True)
+async def pull_whole(cutter: Cutter) -> None:
+    world, builder = cutter.world, history()
     for _ in every_cut(cutter):
-        stage.local = memory_dataset()
-        result = await stage.pull()
+        await world.begin_again()
+        await fill(world.remote, builder)
+        result = await world.pull()
         assert (result.old_head, result.new_head, result.plan.num_blocks) == (None, builder.head, 5)
-        await assert_holds(stage.local, builder)
+        await assert_holds(world.local, builder)
 
 
-async def test_objects_that_have_arrived_are_not_sent_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+Transfer = Callable[[Cutter], Awaitable[None]]
+
+
+@pytest.mark.parametrize("transfer", [push_whole, pull_whole])
+async def test_lost_at_the_client(world: World, transfer: Transfer, monkeypatch: pytest.MonkeyPatch) -> None:
+    await transfer(Cutter(world, "client", monkeypatch, once=True))
+
+
+@pytest.mark.parametrize("transfer", [push_whole, pull_whole])
+async def test_lost_at_the_server(stage: Stage, transfer: Transfer, monkeypatch: pytest.MonkeyPatch) -> None:
+    await transfer(Cutter(stage, "server", monkeypatch, once=True))
+
+
+async def test_objects_that_have_arrived_are_not_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     builder = history()
-    await fill(stage.local, builder)
-    cutter = Cutter(stage, "client", monkeypatch, once=True)
+    await fill(world.local, builder)
+    cutter = Cutter(world, "client", monkeypatch, once=True)
     cutter.arm(7)  # right after all uploads
-    result = await stage.push()
+    result = await world.push()
     assert cutter.cut is not None
     assert cutter.cut.was_cut
     assert result.objects_moved == 2
-    assert [method for method, _, _ in stage.server.requests] == ["PUT", "PUT"]
-    await assert_holds(stage.remote, builder)
+    assert len(world.objects_requested) == 2
+    await assert_holds(world.remote, builder)
 
 
 class Deaf:

@@ -2,81 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
 from opendatafabric.errors import OdfError
-from tests.sync.scenarios.stage import Cutter, Stage, assert_holds, every_cut, fill, history
-from tests.sync.smart_server import memory_dataset
-
-SIDES = ["server", "client"]
+from tests.sync.scenarios.stage import Cutter, Stage, World, assert_holds, every_cut, fill, history
 
 
-@pytest.mark.parametrize("side", SIDES)
-async def test_pushed_anew(stage: Stage, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = history()
-    await fill(stage.local, builder)
-    cutter = Cutter(stage, side, monkeypatch)
+async def push_anew(cutter: Cutter) -> None:
+    world, builder = cutter.world, history()
     for _ in every_cut(cutter):
-        stage.server.dataset = memory_dataset()
+        await world.begin_again()
+        await fill(world.local, builder)
         try:
-            await stage.push()
+            await world.push()
         except OdfError:
-            assert await stage.remote.head() in (None, builder.head)
+            assert await world.remote.head() in (None, builder.head)
         cutter.disarm()
-        await stage.push()
-        await assert_holds(stage.remote, builder)
+        await world.push()
+        await assert_holds(world.remote, builder)
 
 
-@pytest.mark.parametrize("side", SIDES)
-async def test_pushed_on(stage: Stage, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = history()
+async def push_on(cutter: Cutter) -> None:
+    world, builder = cutter.world, history()
     longer = builder.fork(5)
     longer.data(b"new")
-    await fill(stage.local, longer)
-    cutter = Cutter(stage, side, monkeypatch)
     for _ in every_cut(cutter):
-        stage.server.dataset = memory_dataset()
-        await fill(stage.remote, builder)
+        await world.begin_again()
+        await fill(world.local, longer)
+        await fill(world.remote, builder)
         try:
-            await stage.push()
+            await world.push()
         except OdfError:
-            if await stage.remote.head() != longer.head:
-                await assert_holds(stage.remote, builder)
+            if await world.remote.head() != longer.head:
+                await assert_holds(world.remote, builder)
         cutter.disarm()
-        await stage.push()
-        await assert_holds(stage.remote, longer)
+        await world.push()
+        await assert_holds(world.remote, longer)
 
 
-@pytest.mark.parametrize("side", SIDES)
-async def test_pulled_anew(stage: Stage, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = history()
-    await fill(stage.remote, builder)
-    cutter = Cutter(stage, side, monkeypatch)
+async def pull_anew(cutter: Cutter) -> None:
+    world, builder = cutter.world, history()
     for _ in every_cut(cutter):
-        stage.local = memory_dataset()
+        await world.begin_again()
+        await fill(world.remote, builder)
         try:
-            await stage.pull()
+            await world.pull()
         except OdfError:
-            assert await stage.local.head() is None
+            assert await world.local.head() is None
         cutter.disarm()
-        await stage.pull()
-        await assert_holds(stage.local, builder)
+        await world.pull()
+        await assert_holds(world.local, builder)
 
 
-@pytest.mark.parametrize("side", SIDES)
-async def test_pulled_on(stage: Stage, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = history()
+async def pull_on(cutter: Cutter) -> None:
+    world, builder = cutter.world, history()
     longer = builder.fork(5)
     longer.data(b"new")
-    await fill(stage.remote, longer)
-    cutter = Cutter(stage, side, monkeypatch)
     for _ in every_cut(cutter):
-        stage.local = memory_dataset()
-        await fill(stage.local, builder)
+        await world.begin_again()
+        await fill(world.remote, longer)
+        await fill(world.local, builder)
         try:
-            await stage.pull()
+            await world.pull()
         except OdfError:
-            await assert_holds(stage.local, builder)
+            await assert_holds(world.local, builder)
         cutter.disarm()
-        await stage.pull()
-        await assert_holds(stage.local, longer)
+        await world.pull()
+        await assert_holds(world.local, longer)
+
+
+Transfer = Callable[[Cutter], Awaitable[None]]
+TRANSFERS = [push_anew, push_on, pull_anew, pull_on]
+
+
+@pytest.mark.parametrize("transfer", TRANSFERS)
+async def test_cut_at_the_client(world: World, transfer: Transfer, monkeypatch: pytest.MonkeyPatch) -> None:
+    await transfer(Cutter(world, "client", monkeypatch))
+
+
+@pytest.mark.parametrize("transfer", TRANSFERS)
+async def test_cut_at_the_server(stage: Stage, transfer: Transfer, monkeypatch: pytest.MonkeyPatch) -> None:
+    await transfer(Cutter(stage, "server", monkeypatch))

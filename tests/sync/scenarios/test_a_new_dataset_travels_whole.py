@@ -5,50 +5,55 @@ from __future__ import annotations
 import pytest
 
 from opendatafabric.errors import DatasetNotFound
-from tests.sync.scenarios.stage import Stage, assert_holds, fill, history
+from tests.sync.scenarios.stage import Stage, World, assert_holds, fill, history
 
 
-async def test_pushed(stage: Stage) -> None:
+async def test_pushed(world: World) -> None:
     builder = history()
-    await fill(stage.local, builder)
-    result = await stage.push(visibility="Public")
-    await assert_holds(stage.remote, builder)
+    await fill(world.local, builder)
+    result = await world.push(visibility="Public")
+    await assert_holds(world.remote, builder)
     assert (result.old_head, result.new_head, result.objects_moved) == (None, builder.head, 2)
     assert (result.plan.num_blocks, result.plan.num_objects) == (5, 2)
-    assert stage.server.visibility == "Public"
-    assert stage.server.outcomes[0].created
+    assert world.conversations == 1
 
 
-async def test_pulled(stage: Stage) -> None:
+async def test_pulled(world: World) -> None:
     builder = history()
-    await fill(stage.remote, builder)
-    result = await stage.pull()
-    await assert_holds(stage.local, builder)
+    await fill(world.remote, builder)
+    result = await world.pull()
+    await assert_holds(world.local, builder)
     assert (result.old_head, result.new_head, result.objects_moved) == (None, builder.head, 2)
-    assert stage.server.outcomes[0].error is None
+    assert world.conversations == 1
 
 
-async def test_pulled_by_the_simple_protocol(stage: Stage) -> None:
+async def test_pulled_by_the_simple_protocol(world: World) -> None:
     builder = history()
-    await fill(stage.remote, builder)
-    result = await stage.simple_pull()
-    await assert_holds(stage.local, builder)
+    await fill(world.remote, builder)
+    result = await world.simple_pull()
+    await assert_holds(world.local, builder)
     assert (result.new_head, result.objects_moved) == (builder.head, 2)
-    assert stage.server.outcomes == []
+    assert world.conversations == 0
 
 
-async def test_a_dataset_without_objects(stage: Stage) -> None:
+async def test_a_dataset_without_objects(world: World) -> None:
     builder = history(slices=0)
-    await fill(stage.local, builder)
-    assert (await stage.push()).objects_moved == 0
-    await assert_holds(stage.remote, builder)
+    await fill(world.local, builder)
+    assert (await world.push()).objects_moved == 0
+    await assert_holds(world.remote, builder)
 
 
-async def test_what_is_not_there_cannot_travel(stage: Stage) -> None:
+async def test_what_is_not_there_cannot_travel(world: World) -> None:
     with pytest.raises(DatasetNotFound):
-        await stage.pull()
+        await world.pull()
     with pytest.raises(DatasetNotFound):
-        await stage.simple_pull()
+        await world.simple_pull()
     with pytest.raises(DatasetNotFound):
-        await stage.push()
-    assert stage.server.outcomes == []
+        await world.push()
+    assert world.conversations == 0
+
+
+async def test_pushed_to_be_seen_by_everybody(stage: Stage) -> None:
+    await fill(stage.local, history())
+    await stage.push(visibility="Public")
+    assert stage.server.visibility == "Public"

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from tests.sync.scenarios.stage import Stage, assert_holds, fill, history
+from tests.sync.scenarios.stage import World, assert_holds, fill, history
 
 
-async def test_pushed(stage: Stage) -> None:
+async def test_pushed(world: World) -> None:
     builder = history()
-    await fill(stage.local, builder)
-    await stage.push()
-    again = await stage.push()
+    await fill(world.local, builder)
+    await world.push()
+    again = await world.push()
     assert again.up_to_date
     assert (again.old_head, again.new_head, again.objects_moved) == (builder.head, builder.head, 0)
-    assert len(stage.server.outcomes) == 1
+    assert world.conversations == 1
 
 
-async def test_pulled(stage: Stage) -> None:
+async def test_pulled(world: World) -> None:
     builder = history()
-    await fill(stage.remote, builder)
-    await fill(stage.local, builder)
-    for again in (await stage.pull(), await stage.simple_pull()):
+    await fill(world.remote, builder)
+    await fill(world.local, builder)
+    for again in (await world.pull(), await world.simple_pull()):
         assert again.up_to_date
         assert again.new_head == builder.head
-    assert stage.server.requests == []
-    await assert_holds(stage.local, builder)
+    assert world.objects_requested == []
+    await assert_holds(world.local, builder)
 
 
-async def test_forced_all_the_same(stage: Stage) -> None:
+async def test_forced_all_the_same(world: World) -> None:
     builder = history()
-    for dataset in (stage.local, stage.remote):
+    for dataset in (world.local, world.remote):
         await fill(dataset, builder)
-    assert (await stage.push(force=True)).up_to_date
-    assert (await stage.pull(force=True)).objects_moved == 0
-    await assert_holds(stage.local, builder)
+    assert (await world.push(force=True)).up_to_date
+    assert (await world.pull(force=True)).objects_moved == 0
+    await assert_holds(world.local, builder)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import TypeVar
 
 import pytest
 
-from opendatafabric.errors import ChainsDiverged, RefConflict
+from opendatafabric.errors import ChainsDiverged, Conflict, RefConflict
 from storage.dataset import Dataset
 from sync.smart.channels import Channel
 from sync.transfer import TransferResult
 from tests.storage.chains import ChainBuilder
-from tests.sync.scenarios.stage import Stage, assert_holds, fill, history
-from tests.sync.smart_server import memory_dataset
+from tests.sync.scenarios.stage import Stage, World, assert_holds, fill, history
 
 
 class Meeting:
@@ -40,20 +40,32 @@ class _Meeting:
         return text
 
 
-async def rivals(stage: Stage) -> Sequence[tuple[Stage, ChainBuilder]]:
+W = TypeVar("W", bound=World)
+
+
+async def rivals(world: W) -> Sequence[tuple[W, ChainBuilder]]:
     base = history()
-    await fill(stage.remote, base)
+    await fill(world.remote, base)
     found = []
     for name in (b"one", b"two"):
         builder = base.fork(5)
         builder.data(name)
-        dataset: Dataset = memory_dataset()
-        await fill(dataset, builder)
-        found.append((Stage(stage.server, stage.session, dataset), builder))
+        client = world.another_client()
+        await fill(client.local, builder)
+        found.append((client, builder))
     return found
 
 
-async def test_at_once(stage: Stage) -> None:
+async def test_whenever_they_come(world: World) -> None:
+    writers = await rivals(world)
+    results = await asyncio.gather(*(writer.push() for writer, _ in writers), return_exceptions=True)
+    won = [builder for (_, builder), result in zip(writers, results, strict=True) if isinstance(result, TransferResult)]
+    lost = [result for result in results if isinstance(result, Conflict)]
+    assert (len(won), len(lost)) == (1, 1)
+    await assert_holds(world.remote, won[0])
+
+
+async def test_at_the_same_moment(stage: Stage) -> None:
     writers = await rivals(stage)
     stage.server.wrap = Meeting().wrap
     results = await asyncio.gather(*(writer.push() for writer, _ in writers), return_exceptions=True)
@@ -64,13 +76,13 @@ async def test_at_once(stage: Stage) -> None:
     assert [type(error) for error in errors] == [RefConflict]
 
 
-async def test_the_loser_may_force_or_pull(stage: Stage) -> None:
-    (first, _), (second, builder) = await rivals(stage)
+async def test_the_loser_may_force_or_pull(world: World) -> None:
+    (first, _), (second, builder) = await rivals(world)
     await first.push()
     with pytest.raises(ChainsDiverged):
         await second.push()
     await second.push(force=True)
-    await assert_holds(stage.remote, builder)
+    await assert_holds(world.remote, builder)
 
 
 async def test_a_head_that_moved_since_it_was_read_is_told(stage: Stage) -> None:
