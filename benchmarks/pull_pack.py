@@ -1,0 +1,69 @@
+"""How long does a server take until it has the blocks of a long chain packed for a pull? (goal P11)
+
+Cold: the chain lies in a local folder, nothing is remembered. The walk from the head, the plan and the pack count, the JSON
+around it does not. The plain way reads each file, hashes it, follows the header, then uses Python's tarfile and gzip.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
+from benchmarks.block_pack import plainly_packed
+from benchmarks.harness import Goal, Question, Way, main
+from benchmarks.walk_chain import make_chain
+from opendatafabric.codec.block_codec import read_block_header
+from opendatafabric.multihash import Multihash, physical_hash
+from storage.dataset import Dataset
+from storage.local.objects import LocalObjectStore
+from storage.local.refs import LocalRefStore
+from sync.intervals import pack_interval, plan_interval
+
+
+def answered(root: Path, head: Multihash) -> int:
+    """Ours, as the server does it."""
+
+    async def answer() -> int:
+        dataset = Dataset(LocalObjectStore(root), LocalRefStore(root))
+        await dataset.refs.compare_and_swap("head", expected=await dataset.head(), new=head)
+        interval = await plan_interval(dataset, None, None, force=False)
+        return len((await pack_interval(dataset, interval.hashes, base64=True)).payload)
+
+    return asyncio.run(answer())
+
+
+def plainly_answered(root: Path, head: Multihash) -> int:
+    """What one would write first."""
+    blocks: list[tuple[Multihash, bytes]] = []
+    following: Multihash | None = head
+    while following is not None:
+        raw = (root / "blocks" / str(following)).read_bytes()
+        assert physical_hash(raw) == following
+        blocks.append((following, raw))
+        following = read_block_header(raw).prev_block_hash
+    return len(plainly_packed(blocks[::-1]))
+
+
+def ask(quick: bool) -> Question:
+    count = 10_000 if quick else 100_000
+    root = Path(tempfile.mkdtemp(prefix="pull-pack-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    (root / "refs").mkdir()
+    head = make_chain(root, count)
+    units = count / 100_000
+    return Question(
+        "Answering a pull of a chain of small blocks, up to the finished pack",
+        "100k blocks",
+        [
+            Way("plain walk, tarfile, gzip 6", lambda: plainly_answered(root, head), units),
+            Way("plan and pack", lambda: answered(root, head), units),
+        ],
+        [Goal("P11", "cold answer, to tarfile and gzip 6", "plan and pack", "plain walk, tarfile, gzip 6", 3.0)],
+    )
+
+
+if __name__ == "__main__":
+    main(ask)
