@@ -1,7 +1,8 @@
 """How long does a server take until it has the blocks of a long chain packed for a pull? (goal P11)
 
-Cold: the chain lies in a local folder, nothing is remembered. The walk from the head, the plan and the pack count, the JSON
-around it does not. The plain way reads each file, hashes it, follows the header, then uses Python's tarfile and gzip.
+Cold: the chain lies in a local folder, nothing is remembered. The walk from the head, the plan and the pack count, the
+JSON around it does not. The plain way reads each file, hashes it, follows the header, then uses Python's tarfile and
+gzip.
 """
 
 from __future__ import annotations
