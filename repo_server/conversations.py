@@ -21,6 +21,9 @@ from repo_server.problems import Refused, message
 from repo_server.services import Services
 from sync.smart.channels import BASE64, ENCODINGS_HEADER, ChannelClosed, SocketChannel, reads_base64
 
+ANSWERED: Final = web.RequestKey("answered", int)
+"""Where a request keeps the status of a handshake: what comes later, a vanished client too, is no answer."""
+
 _SILENT: Final = "too long a silence"
 
 
@@ -58,6 +61,7 @@ async def conversation(
         socket = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, autoping=True, heartbeat=None, compress=False)
         socket.headers[ENCODINGS_HEADER] = BASE64
         await socket.prepare(request)
+        request[ANSWERED] = socket.status
         services.sockets.add(socket)
         base64 = reads_base64(request.headers.get(ENCODINGS_HEADER))
         try:

@@ -14,6 +14,7 @@ from typing import Final
 from aiohttp import web
 
 from opendatafabric.errors import OdfError
+from repo_server.conversations import ANSWERED
 from repo_server.logs import REQUESTS, SERVER
 from repo_server.problems import Refused, json_response, plain, problem, status_of
 from repo_server.services import SERVICES
@@ -33,7 +34,7 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
     given = request.headers.get(REQUEST_ID, "")
     request_id = given if _GIVEN_ID.fullmatch(given) else f"{_PROCESS}-{next(_NUMBERS):x}"
     started = time.perf_counter()
-    status = _CLIENT_GONE
+    status: int | None = None
     try:
         response = await _answered(request, handler, request_id)
         status = response.status
@@ -43,7 +44,7 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
         return response
     finally:
         if request.app[SERVICES].settings.access_log:
-            _log(request, request_id, status, started)
+            _log(request, request_id, status or request.get(ANSWERED, _CLIENT_GONE), started)
 
 
 async def add_browser_headers(request: web.Request, response: web.StreamResponse) -> None:

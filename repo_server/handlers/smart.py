@@ -56,9 +56,7 @@ async def push(request: web.Request) -> web.StreamResponse:
     services, silence_s = found.services, found.services.settings.push_silence_s
     async with conversation(request, services, services.pushes, silence_s=silence_s) as channel:
         target = _Target(found)
-        outcome = await serve_push(channel, target, _urls(request, found))
-        if outcome.new_head is not None:
-            await target.note(outcome.expected_head, outcome.new_head)
+        await serve_push(channel, target, _urls(request, found), on_head_moved=target.note)
     return channel.response
 
 

@@ -6,7 +6,7 @@ Who may call is decided before; where objects are fetched from and put to, the c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
 from opendatafabric.chain.objects import ObjectFile
@@ -56,9 +56,18 @@ async def serve_pull(channel: Channel, dataset: Dataset, urls: ObjectUrls) -> Pu
     return await run_script(pull_server(), Conversation(channel), world)
 
 
-async def serve_push(channel: Channel, target: TransferTarget, urls: ObjectUrls) -> PushOutcome:
-    """Take one push conversation to its end. Whatever goes wrong, the dataset is what it was."""
-    served = _ServedPush(target, urls)
+HeadMoved = Callable[[Multihash | None, Multihash], Awaitable[None]]
+"""Told the head before and the head now; awaited before the client hears of it."""
+
+
+async def serve_push(
+    channel: Channel, target: TransferTarget, urls: ObjectUrls, *, on_head_moved: HeadMoved | None = None
+) -> PushOutcome:
+    """Take one push conversation to its end. Whatever goes wrong, the dataset is what it was.
+
+    A caller that is cancelled while the head moves leaves the publishing and ``on_head_moved`` to finish.
+    """
+    served = _ServedPush(target, urls, on_head_moved)
     world: World = {
         ReadHead: served.read_head,
         ExaminePush: served.examine,
@@ -86,8 +95,8 @@ class _ServedPull:
 class _ServedPush:
     """What one push has established so far."""
 
-    def __init__(self, target: TransferTarget, urls: ObjectUrls) -> None:
-        self._target, self._urls = target, urls
+    def __init__(self, target: TransferTarget, urls: ObjectUrls, on_head_moved: HeadMoved | None) -> None:
+        self._target, self._urls, self._on_head_moved = target, urls, on_head_moved
         self._dataset: Dataset | None = None
         self._head: Multihash | None = None
         self._pack: PackedBlocks | None = None
@@ -146,6 +155,10 @@ class _ServedPush:
         return [self._urls.upload_url(file) if file in missing else None for file in effect.files]
 
     async def commit(self, _: CommitPush) -> Multihash:
+        # A client that vanishes now must not part the head that moved from what is written down about it.
+        return await asyncio.shield(asyncio.ensure_future(self._publish()))
+
+    async def _publish(self) -> Multihash:
         assert self._dataset is not None
         assert self._pack is not None
         assert self._examined is not None
@@ -156,6 +169,8 @@ class _ServedPush:
             new_head=self._examined.head,
             state=self._examined.state,
         )
+        if self._on_head_moved is not None:
+            await self._on_head_moved(self._head, self._examined.head)
         return self._examined.head
 
 

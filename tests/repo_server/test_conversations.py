@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from socket import SHUT_RDWR
 
 import aiohttp
 import pytest
 
 from repo_server.config import Tenancy
+from repo_server.logs import REQUESTS
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 
 SECOND_HEADER = {"x-odf-smtp-version": "1"}
@@ -97,3 +100,30 @@ async def test_further_connections_of_one_address_are_closed_at_once(tmp_path: P
             each.close()
         async with asyncio.timeout(10):
             assert (await server.ask("GET", "/system/health")).status == 200
+
+
+class Lines(logging.Handler):
+    """What is logged, as it comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue: asyncio.Queue[str] = asyncio.Queue()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.queue.put_nowait(record.getMessage())
+
+
+async def test_a_client_that_vanishes_leaves_the_status_of_its_handshake_in_the_log(tmp_path: Path) -> None:
+    lines = Lines()
+    async with hosted(tmp_path, Tenancy.SINGLE) as server:
+        await server.add("open", a_chain())
+        REQUESTS.addHandler(lines)
+        REQUESTS.setLevel(logging.INFO)
+        try:
+            async with talking(server) as socket:
+                transport = socket.get_extra_info("socket")
+                transport.shutdown(SHUT_RDWR)
+                assert await lines.queue.get() == "GET /open/pull 101"
+        finally:
+            REQUESTS.removeHandler(lines)
+            REQUESTS.setLevel(logging.NOTSET)
