@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +71,22 @@ async def locate(text: str, repository: str) -> Located:
     return await _locate_in_folder(text, local_repository(repository))
 
 
+async def locate_all(text: str, repository: str) -> list[Located]:
+    """As ``locate``; for the folder of a repository, every dataset in it."""
+    if is_address(text) or not Repository.is_at(Path(text)):
+        return [await locate(text, repository)]
+    return datasets_in(Repository.open(Path(text)))
+
+
+def datasets_in(repository: Repository) -> list[Located]:
+    """Every dataset folder that is not pending, damaged ones too, by name."""
+    root = repository.root
+    alone = folders.describe(root, root)
+    found = folders.scan(root) if alone is None else [alone]
+    places = [Located(str(folder.alias), str(folder.path)) for folder in found if not folder.pending]
+    return sorted(places, key=lambda place: place.name)
+
+
 @asynccontextmanager
 async def connected(located: Located) -> AsyncIterator[Dataset]:
     """The dataset at that place, for reading, whatever state it is in."""
@@ -124,8 +140,17 @@ async def _locate_in_folder(text: str, repository: Repository) -> Located:
         for folder in folders.scan(repository.root):
             if not folder.pending and ref in {folder.alias, folder.dataset_id}:
                 return Located(str(folder.alias), str(folder.path))
-        raise
+        raise _not_found(
+            text, [folder.alias for folder in folders.scan(repository.root) if not folder.pending]
+        ) from None
     return Located(str(entry.alias), str(entry.path))
+
+
+def _not_found(text: str, known: Iterable[DatasetAlias]) -> DatasetNotFound:
+    name = text.rpartition("/")[2].lower()
+    alike = [str(alias) for alias in sorted(known) if alias.name.lower() == name]
+    hint = f"did you mean {' or '.join(alike)}?" if alike else "odf list shows what is"
+    return DatasetNotFound(f"dataset {text} is not in the repository", hint=hint)
 
 
 def _alias_on_server(text: str) -> DatasetAlias:

@@ -80,6 +80,11 @@ class Repository:
             raise _not_a_repository(path)
         return cls(path, layout)
 
+    @staticmethod
+    def is_at(path: Path) -> bool:
+        """Whether ``open`` finds a repository of many datasets in ``path``."""
+        return _layout_of(path) not in {None, RepositoryLayout.SINGLE}
+
     # --- finding
 
     async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from cli.datasets import Located, connected, local_repository, locate
+from cli.datasets import Located, connected, datasets_in, local_repository, locate_all
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_note, print_text
 from cli.progress import progress_bars
-from storage import folders
 from verify.integrity import verify_integrity
 from verify.report import Report, Verdict
 
@@ -22,7 +21,8 @@ EXIT_CODES = {Verdict.VALID: ExitCode.OK, Verdict.INVALID: ExitCode.INVALID, Ver
 
 def command(
     refs: Annotated[
-        list[str] | None, typer.Argument(metavar="REF|DIR|URL", help="The datasets; all of --repo when none is given.")
+        list[str] | None,
+        typer.Argument(metavar="REF|DIR|URL", help="Datasets, or folders of them; all of --repo when none is given."),
     ] = None,
     integrity_only: Annotated[
         bool, typer.Option("--integrity-only", help="Check bytes, chain and objects; do not repeat transformations.")
@@ -41,6 +41,7 @@ def command(
     Example:
         odf verify --integrity-only examples/us.faa.airports
         odf verify --integrity-only ./dataset-folder --json
+        odf verify --integrity-only var/repository
     """
     if not integrity_only:
         print_note("note: this version checks integrity only; transformations are not repeated")
@@ -59,12 +60,9 @@ def command(
 
 async def _verify_all(refs: list[str], repository: str) -> list[tuple[str, Report]]:
     if refs:
-        places = [await locate(ref, repository) for ref in refs]
+        places = [place for ref in refs for place in await locate_all(ref, repository)]
     else:
-        root = local_repository(repository).root
-        alone = folders.describe(root, root)
-        found = folders.scan(root) if alone is None else [alone]
-        places = [Located(str(folder.alias), str(folder.path)) for folder in found if not folder.pending]
+        places = datasets_in(local_repository(repository))
     return [(place.name, await _verify_one(place)) for place in sorted(places, key=lambda each: each.name)]
 
 

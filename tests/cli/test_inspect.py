@@ -90,6 +90,13 @@ def test_what_is_not_there_ends_with_not_found(tmp_path: Path) -> None:
     assert odf("list", "--repo", tmp_path / "missing").code == 4
 
 
+def test_a_name_under_another_account_is_offered(tmp_path: Path) -> None:
+    shutil.copytree(AIRPORTS, tmp_path / "faa" / AIRPORTS.name)
+    ran = odf("show", AIRPORTS.name, "--repo", tmp_path)
+    assert ran.code == 4
+    assert f"did you mean faa/{AIRPORTS.name}?" in ran.stderr
+
+
 def test_a_name_outside_the_grammar_is_a_usage_error() -> None:
     assert odf("show", "a//b", "--repo", DATASETS).code == 2
 

@@ -44,6 +44,12 @@ def test_a_flipped_bit_in_any_file_is_found_and_the_file_is_named(copy: Path, fo
     assert odf("verify", "--integrity-only", copy).code == 0
 
 
+def test_the_folder_of_a_repository_stands_for_every_dataset_in_it() -> None:
+    by_argument = odf("verify", "--integrity-only", DATASETS, "--json")
+    assert by_argument.code == 0
+    assert by_argument.stdout == odf("verify", "--integrity-only", "--repo", DATASETS, "--json").stdout
+
+
 def test_a_damaged_head_is_found_and_named(copy: Path) -> None:
     flip(copy / "refs" / "head")
     ran = odf("verify", "--integrity-only", copy)
