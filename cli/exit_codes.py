@@ -40,6 +40,7 @@ EXIT_CODES: Final[dict[type[errors.OdfError], ExitCode]] = {
     errors.LimitExceeded: ExitCode.INVALID,
     errors.HashMismatch: ExitCode.INVALID,
     errors.SizeMismatch: ExitCode.INVALID,
+    errors.InvalidSignature: ExitCode.INVALID,
     errors.ChainError: ExitCode.INVALID,
     errors.MalformedIdentifier: ExitCode.USAGE,
     errors.NotFound: ExitCode.NOT_FOUND,

@@ -84,6 +84,12 @@ class MalformedData(MalformedInput):
     code = "malformed-data"
 
 
+class MalformedDag(MalformedInput):
+    """A block, tree, archive or record of IPFS outside its form."""
+
+    code = "malformed-dag"
+
+
 class UnsupportedVersion(MalformedInput):
     """A manifest or block of a version this software does not read; the message names the version."""
 
@@ -100,6 +106,12 @@ class HashMismatch(OdfError):
     """Bytes whose hash is not the one they were named by."""
 
     code = "hash-mismatch"
+
+
+class InvalidSignature(OdfError):
+    """A signed record that its key did not sign, or that has ended."""
+
+    code = "invalid-signature"
 
 
 class SizeMismatch(OdfError):

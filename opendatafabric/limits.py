@@ -136,3 +136,24 @@ TRANSFERS_AT_ONCE: Final = 10
 
 INLINE_READ_BYTES_MAX: Final = 64 * 1024
 """Up to this size reading a file in the event loop costs less than a hop to a thread or to the kernel's sender."""
+
+IPFS_BLOCK_BYTES_MAX: Final = 2 * 1024 * 1024
+"""Largest block that IPFS clients fetch unless told otherwise (Bitswap's and the gateways' limit)."""
+
+DAG_DEPTH_MAX: Final = 32
+"""Deepest tree of nodes under one file or sharded folder: with 174 links a node, 5 levels hold 40 PB."""
+
+FOLDER_SHARDS_MAX: Final = 100_000
+"""Most shards of one IPFS folder: some four million names. A hostile tree could repeat one for ever."""
+
+CAR_HEADER_BYTES_MAX: Final = 64 * 1024
+"""Largest header of a CAR that is read: a thousand roots. The specification sets none, go-car 32 MiB."""
+
+IPNS_RECORD_BYTES_MAX: Final = 10 * 1024
+"""Largest IPNS record, by its specification."""
+
+CBOR_DEPTH_MAX: Final = 16
+"""Deepest nesting of the DAG-CBOR that is read: headers of CARs and IPNS records need two."""
+
+CBOR_VALUES_MAX: Final = 4_096
+"""Most values in the DAG-CBOR that is read; a header of a thousand roots has as many."""

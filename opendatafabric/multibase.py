@@ -27,8 +27,11 @@ REFERENCE_BASES: Final = frozenset("fFuz")
 FINAL_BASES: Final = REFERENCE_BASES | frozenset("bBmU")
 """Every base whose status in the multibase table is "final": adds base32 (both cases), base64, base64urlpad."""
 
+CID_BASES: Final = frozenset("bBfFkKz")
+"""What IPFS writes CIDs in: base32 and base16 (both cases), base36 (both cases; names of IPNS), base58btc."""
+
+_BASE36: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_BASE58_VALUE: Final = {character: value for value, character in enumerate(_BASE58)}
 
 
 def decode_multibase(text: str, bases: frozenset[str] = REFERENCE_BASES) -> bytes:
@@ -54,7 +57,7 @@ def decode_multibase(text: str, bases: frozenset[str] = REFERENCE_BASES) -> byte
 
 
 def decode_plainly(text: str) -> bytes:
-    """What ``decode_multibase`` does without libipld, for every base of ``FINAL_BASES``; ValueError if malformed."""
+    """What ``decode_multibase`` does without libipld, for final bases and those of CIDs; ValueError if malformed."""
     if not text.isascii():
         raise ValueError(text)
     return _DECODERS[text[0]](text[1:])
@@ -72,12 +75,12 @@ def encode_base32(data: bytes) -> str:
 
 def encode_base58btc(data: bytes) -> str:
     """``z`` and base58 in Bitcoin's alphabet: the form of ``did:key``."""
-    number = int.from_bytes(data, "big")
-    digits = ""
-    while number:
-        number, digit = divmod(number, 58)
-        digits = _BASE58[digit] + digits
-    return "z" + "1" * (len(data) - len(data.lstrip(b"\0"))) + digits
+    return "z" + _digits(data, _BASE58)
+
+
+def encode_base36(data: bytes) -> str:
+    """``k`` and lower-case base36: the form of IPNS names."""
+    return "k" + _digits(data, _BASE36)
 
 
 def encode_base64url(data: bytes) -> str:
@@ -96,13 +99,29 @@ def _decode_base32(text: str) -> bytes:
     return _unless_loose(decoded, encode_base32(decoded)[1:], text.lower())
 
 
+def _decode_base36(text: str) -> bytes:
+    return _number(text.lower(), _BASE36)
+
+
 def _decode_base58(text: str) -> bytes:
+    return _number(text, _BASE58)
+
+
+def _digits(data: bytes, alphabet: str) -> str:
+    # The bytes as one number; zeros in front, which a number does not have, are written one by one.
+    number = int.from_bytes(data, "big")
+    digits = ""
+    while number:
+        number, digit = divmod(number, len(alphabet))
+        digits = alphabet[digit] + digits
+    return alphabet[0] * (len(data) - len(data.lstrip(b"\0"))) + digits
+
+
+def _number(text: str, alphabet: str) -> bytes:
     number = 0
     for character in text:
-        if character not in _BASE58_VALUE:
-            raise ValueError(text)
-        number = number * 58 + _BASE58_VALUE[character]
-    zeros = len(text) - len(text.lstrip("1"))
+        number = number * len(alphabet) + alphabet.index(character)  # ValueError for one that is not in it
+    zeros = len(text) - len(text.lstrip(alphabet[0]))
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
@@ -133,6 +152,8 @@ _DECODERS: Final[dict[str, Callable[[str], bytes]]] = {
     "F": _decode_base16,
     "b": _decode_base32,
     "B": _decode_base32,
+    "k": _decode_base36,
+    "K": _decode_base36,
     "z": _decode_base58,
     "m": _decode_base64,
     "u": _decode_base64url,

@@ -16,6 +16,7 @@ _STATUS: Final[tuple[tuple[type[errors.OdfError], HTTPStatus], ...]] = (
     (errors.MalformedInput, HTTPStatus.BAD_REQUEST),
     (errors.HashMismatch, HTTPStatus.BAD_REQUEST),
     (errors.SizeMismatch, HTTPStatus.BAD_REQUEST),
+    (errors.InvalidSignature, HTTPStatus.BAD_REQUEST),
     (errors.ProtocolViolation, HTTPStatus.BAD_REQUEST),
     (errors.NotFound, HTTPStatus.NOT_FOUND),
     (errors.Conflict, HTTPStatus.CONFLICT),

@@ -15,23 +15,27 @@ from opendatafabric import multibase
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.limits import IDENTIFIER_CHARS_MAX
 from opendatafabric.multibase import (
+    CID_BASES,
     FINAL_BASES,
     REFERENCE_BASES,
     decode_multibase,
     decode_plainly,
     encode_base16,
     encode_base32,
+    encode_base36,
     encode_base58btc,
     encode_base64url,
 )
 from tests.vectors.load import cases
 
-ENCODERS = {"f": encode_base16, "b": encode_base32, "z": encode_base58btc, "u": encode_base64url}
+ENCODERS = {"f": encode_base16, "b": encode_base32, "k": encode_base36, "z": encode_base58btc, "u": encode_base64url}
 NAMES = {
     "f": "base16",
     "F": "base16upper",
     "b": "base32",
     "B": "base32upper",
+    "k": "base36",
+    "K": "base36upper",
     "z": "base58btc",
     "m": "base64",
     "u": "base64url",
@@ -97,15 +101,17 @@ def test_libipld_is_in_use_here() -> None:
     assert multibase.NATIVE
 
 
-@given(st.sampled_from(sorted(FINAL_BASES)), st.text(alphabet=st.characters(codec="ascii"), max_size=60))
+@given(st.sampled_from(sorted(FINAL_BASES | CID_BASES)), st.text(alphabet=st.characters(codec="ascii"), max_size=60))
 def test_plain_python_decodes_what_libipld_decodes(base: str, text: str) -> None:
-    assert outcome(decode_plainly, base + text) == outcome(lambda it: decode_multibase(it, FINAL_BASES), base + text)
+    assert outcome(decode_plainly, base + text) == outcome(
+        lambda it: decode_multibase(it, FINAL_BASES | CID_BASES), base + text
+    )
 
 
 @given(st.sampled_from(sorted(NAMES)), st.binary(max_size=70))
-def test_every_final_base_is_decoded_as_another_implementation_encodes_it(base: str, data: bytes) -> None:
+def test_every_base_is_decoded_as_another_implementation_encodes_it(base: str, data: bytes) -> None:
     text = multiformats.multibase.encode(data, NAMES[base])
-    assert decode_multibase(text, FINAL_BASES) == data
+    assert decode_multibase(text, FINAL_BASES | CID_BASES) == data
     assert decode_plainly(text) == data
 
 
@@ -147,10 +153,10 @@ def test_a_text_without_a_known_base_is_refused(text: str) -> None:
         decode_multibase(text, FINAL_BASES)
 
 
-@pytest.mark.parametrize("base", sorted(FINAL_BASES))
+@pytest.mark.parametrize("base", sorted(FINAL_BASES | CID_BASES))
 def test_the_length_of_a_text_is_bounded(base: str) -> None:
     with pytest.raises(MalformedIdentifier):
-        decode_multibase(base + "A" * IDENTIFIER_CHARS_MAX, FINAL_BASES)
+        decode_multibase(base + "A" * IDENTIFIER_CHARS_MAX, FINAL_BASES | CID_BASES)
 
 
 def test_the_longest_text_is_read() -> None:
