@@ -157,3 +157,9 @@ CBOR_DEPTH_MAX: Final = 16
 
 CBOR_VALUES_MAX: Final = 4_096
 """Most values in the DAG-CBOR that is read; a header of a thousand roots has as many."""
+
+IPFS_WORK_S_MAX: Final = 600
+"""Longest silence of an IPFS node at work: pinning a large tree, publishing a name."""
+
+RPC_ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Largest JSON object taken from an IPFS node; ours are a few hundred bytes, lists of keys grow with what it holds."""

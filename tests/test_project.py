@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -79,7 +80,9 @@ def test_the_licence_is_the_whole_of_apache_2() -> None:
     assert len(text.splitlines()) > 190
 
 
-@pytest.mark.parametrize("script", ["tools/bootstrap.sh", "tools/java.sh", "tools/lock.sh", ".ci/run"])
+@pytest.mark.parametrize(
+    "script", ["tools/bootstrap.sh", "tools/ipfs_node.sh", "tools/java.sh", "tools/lock.sh", ".ci/run"]
+)
 def test_scripts_are_executable_and_have_no_syntax_errors(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
     shell = "bash" if script == ".ci/run" else "sh"
@@ -111,3 +114,11 @@ def test_a_skip_fails_only_when_nothing_may_be_skipped(tmp_path: Path, value: st
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout
     assert ("no part" in done.stdout) == bool(value)
+
+
+def test_the_lock_of_the_ipfs_node_names_a_hash_for_every_package_and_no_index() -> None:
+    packages = json.loads((ROOT / "tests" / "ipfs" / "package-lock.json").read_text())["packages"]
+    del packages[""]
+    assert len(packages) > 100
+    assert not [name for name, package in packages.items() if "resolved" in package]
+    assert not [name for name, package in packages.items() if "integrity" not in package and "inBundle" not in package]

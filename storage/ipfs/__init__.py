@@ -1,0 +1,1 @@
+"""IPFS from outside: a node by its RPC, gateways, datasets that lie there as trees. The formats are not known here."""

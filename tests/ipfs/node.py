@@ -1,0 +1,76 @@
+"""A real IPFS node for tests: js-ipfs by its lock (tools/ipfs_node.sh), or a Kubo that the environment names.
+
+``ODF_TEST_KUBO_API`` and ``ODF_TEST_KUBO_GATEWAY`` (``http://host:port``) make the same tests run against that node.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.source_tree import ROOT
+
+FOLDER = ROOT / "tests" / "ipfs"
+START_S_MAX = 60
+
+
+@dataclass(frozen=True)
+class NodeAddresses:
+    """Where a node listens. ``is_kubo`` is false for js-ipfs, which can do less."""
+
+    rpc: str
+    gateway: str
+    swarm: tuple[str, ...]
+    is_kubo: bool
+
+
+@pytest.fixture(scope="session")
+def ipfs_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeAddresses]:
+    """A node that all tests of this process share."""
+    given = os.environ.get("ODF_TEST_KUBO_API")
+    if given:
+        yield NodeAddresses(f"kubo+{given}", os.environ.get("ODF_TEST_KUBO_GATEWAY", ""), (), is_kubo=True)
+        return
+    missing = [name for name in ("node", "npm") if shutil.which(name) is None]
+    if missing:
+        pytest.skip(f"no {' and no '.join(missing)} on PATH, and ODF_TEST_KUBO_API names no Kubo")
+    with running_node(tmp_path_factory.mktemp("js-ipfs")) as node:
+        yield node
+
+
+class running_node:  # noqa: N801  used as a function
+    """js-ipfs on free ports of loopback, its repository in ``folder``; ended with SIGTERM, killed if it must be."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> NodeAddresses:
+        with (FOLDER / "package-lock.json").open() as lock:  # several test processes start at once
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            subprocess.run([str(ROOT / "tools" / "ipfs_node.sh")], check=True)
+        command = ["node", str(FOLDER / "node.mjs"), str(self._folder / "repo")]
+        self._log = (self._folder / "stderr.txt").open("w")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, text=True)
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, (self._folder / "stderr.txt").read_text()
+        ready = json.loads(line)
+        return NodeAddresses(f"kubo+{ready['api'][0]}", ready["gateway"][0], tuple(ready["swarm"]), is_kubo=False)
+
+    def __exit__(self, *_: object) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._log.close()
