@@ -9,16 +9,20 @@ from contextlib import asynccontextmanager
 from catalog.accounts import Accounts
 from catalog.datasets import Datasets
 from catalog.engine import Database, open_database
+from catalog.ipfs import IpfsTables
+from catalog.ipns import IpnsRecords
 from catalog.tokens import Tokens
 
 
 class Catalog:
-    """Accounts, tokens and datasets over one database."""
+    """Accounts, tokens, datasets and what is known of them in IPFS, over one database."""
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
         self.accounts = Accounts(database, now)
         self.tokens = Tokens(database, now)
         self.datasets = Datasets(database, now)
+        self.ipfs = IpfsTables(database, now)
+        self.ipns = IpnsRecords(database)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, String, Table
 
 METADATA: Final = MetaData(
     naming_convention={
@@ -68,4 +68,66 @@ reflog: Final = Table(
     Column("expected_head", String),
     Column("new_head", String),
     Index("ix_reflog_dataset_at", "dataset_id", "at"),
+)
+
+ipfs_files: Final = Table(
+    "ipfs_files",
+    METADATA,
+    Column("physical_hash", LargeBinary, primary_key=True),
+    Column("profile", String, primary_key=True),
+    Column("cid", LargeBinary, nullable=False, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("tsize", BigInteger, nullable=False),
+)
+
+ipfs_file_blocks: Final = Table(
+    "ipfs_file_blocks",
+    METADATA,
+    Column("cid", LargeBinary, primary_key=True),
+    Column("physical_hash", LargeBinary, primary_key=True),
+    Column("offset", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("node", LargeBinary),
+)
+
+ipfs_trees: Final = Table(
+    "ipfs_trees",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("dataset_id", String, nullable=False),
+    Column("head", LargeBinary, nullable=False),
+    Column("profile", String, nullable=False),
+    Column("root", LargeBinary, nullable=False),
+    Column("tsize", BigInteger, nullable=False),
+    Column("published_at", Float, nullable=False),
+    Index("ix_ipfs_trees_dataset_id", "dataset_id", "id"),
+)
+
+ipfs_contents: Final = Table(
+    "ipfs_contents",
+    METADATA,
+    Column("dataset_id", String, primary_key=True),
+    Column("key", String, primary_key=True),
+    Column("physical_hash", LargeBinary, nullable=False, index=True),
+)
+
+ipfs_nodes: Final = Table(
+    "ipfs_nodes",
+    METADATA,
+    Column("cid", LargeBinary, primary_key=True),
+    Column("dataset_id", String, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    Column("tree_id", Integer, nullable=False),
+    Index("ix_ipfs_nodes_dataset_id", "dataset_id", "tree_id"),
+)
+
+ipns_records: Final = Table(
+    "ipns_records",
+    METADATA,
+    Column("dataset_id", String, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("value", String, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("valid_until", Float, nullable=False),
+    Column("record", LargeBinary, nullable=False),
 )
