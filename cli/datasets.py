@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 
 from cli.credentials import token_for
+from cli.ipfs import ipfs_access
 from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, RefNotFound, UnsupportedOperation
@@ -96,7 +97,8 @@ async def connected(located: Located) -> AsyncIterator[Dataset]:
     token = token_for(located.location)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     async with aiohttp.ClientSession() as session:
-        yield open_dataset(located.location, Connection(session, headers))
+        in_ipfs = scheme_of(located.location) in {"ipfs", "ipns"}
+        yield open_dataset(located.location, Connection(session, headers, ipfs_access() if in_ipfs else None))
 
 
 @asynccontextmanager

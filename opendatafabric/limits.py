@@ -163,3 +163,9 @@ IPFS_WORK_S_MAX: Final = 600
 
 RPC_ANSWER_BYTES_MAX: Final = 4 * 1024 * 1024
 """Largest JSON object taken from an IPFS node; ours are a few hundred bytes, lists of keys grow with what it holds."""
+
+IPFS_CACHED_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Nodes of folders that are kept while one dataset is read from IPFS: the shards of some 100,000 names."""
+
+IPNS_HOPS_MAX: Final = 4
+"""So many names of IPNS may lead to one another; a dataset takes one, a domain in front of it two."""

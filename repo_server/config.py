@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from catalog.datasets import Visibility
@@ -60,6 +60,11 @@ class Settings(BaseSettings):
     body_bytes_per_s_min: int = Field(
         1_024, gt=0, description="slowest average rate of a body, in bytes a second; slower peers are cut off"
     )
+    ipfs_gateway: str | None = Field(
+        None, description="how ipfs:// and ipns:// are read: a gateway (http://…) or the RPC of a node (kubo+http://…)"
+    )
+    ipfs_trustless: bool = Field(False, description="prove every block that an IPFS gateway gives, the head included")
+    ipfs_token: SecretStr | None = Field(None, description="bearer token for the IPFS gateway or node")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
 
     @property

@@ -13,6 +13,7 @@ from opendatafabric.limits import BLOCK_BYTES_MAX, READ_CHUNK_BYTES
 from opendatafabric.multihash import Multihash, physical_hash
 from storage.hashing_stream import gathered
 from storage.keys import is_addressed, split_key
+from storage.reading import followed
 from storage.ref_text import ref_conflict
 from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
 
@@ -43,12 +44,7 @@ class MemoryObjectStore:
             yield data[start : start + READ_CHUNK_BYTES]
 
     async def follow(self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int) -> Followed:
-        found: Followed = []
-        following: str | None = key
-        while following is not None and len(found) < count_max:
-            found.append((following, await self.read(following)))
-            following = next_key(found[-1][1])
-        return found
+        return await followed(self.read, key, next_key, count_max=count_max)
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         for key in [key for key in self.objects if key.startswith(prefix)]:

@@ -1,12 +1,14 @@
 """From an address to stores: the one place that knows which scheme is which store.
 
-``http`` and ``https`` need the caller's session; everything else is a folder, as a path or a ``file://`` URL.
+``http`` and ``https`` need the caller's session, ``ipfs`` and ``ipns`` a gateway or node as well; everything else is a
+folder, as a path or a ``file://`` URL.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -17,6 +19,7 @@ from opendatafabric.errors import MalformedIdentifier, UnsupportedOperation
 from storage.dataset import Dataset
 from storage.http.objects import HttpObjectReader
 from storage.http.refs import HttpRefStore
+from storage.ipfs.access import IpfsAccess, open_in_ipfs
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.protocols import ObjectReader, RefStore
@@ -29,6 +32,7 @@ class Connection:
 
     session: aiohttp.ClientSession | None = None
     headers: Mapping[str, str] | None = None
+    ipfs: IpfsAccess | None = None
 
 
 Stores = tuple[ObjectReader, RefStore]
@@ -43,6 +47,15 @@ def _open_http(address: str, connection: Connection) -> Stores:
     )
 
 
+def _open_ipfs(address: str, connection: Connection) -> Stores:
+    if connection.session is None or connection.ipfs is None:
+        raise UnsupportedOperation(
+            f"{address} can only be read through a gateway or a node of IPFS",
+            hint="--ipfs-gateway or ODF_IPFS_GATEWAY: http://127.0.0.1:8080, or the RPC of a node: kubo+http://127.0.0.1:5001",
+        )
+    return open_in_ipfs(connection.session, address, connection.ipfs, lambda: datetime.now(UTC))
+
+
 def _open_folder(address: str, connection: Connection) -> Stores:
     path = local_folder(address)
     return LocalObjectStore(path), LocalRefStore(path)
@@ -53,6 +66,8 @@ OPENERS: Final[Mapping[str, Callable[[str, Connection], Stores]]] = {
     "file": _open_folder,
     "http": _open_http,
     "https": _open_http,
+    "ipfs": _open_ipfs,
+    "ipns": _open_ipfs,
 }
 """One row per scheme; the empty one is a path."""
 

@@ -19,6 +19,7 @@ from opendatafabric.limits import FOLLOW_BLOCKS_MAX
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
+from storage.ipfs.access import IpfsAccess
 from storage.open import Connection, open_dataset
 from sync.conversations import in_conversations
 from sync.object_requests import Expired
@@ -42,10 +43,11 @@ async def pull_dataset(
     target: TransferTarget,
     *,
     token: str | None = None,
+    ipfs: IpfsAccess | None = None,
     options: TransferOptions = _DEFAULTS,
     progress: Progress = silent,
 ) -> TransferResult:
-    """Bring ``target`` up to the head of ``source``.
+    """Bring ``target`` up to the head of ``source``; ``ipfs`` is how to reach sources that lie there.
 
     Raises:
         DatasetNotFound, AuthenticationRequired, AccessDenied, PeerUnavailable: the source cannot be had.
@@ -54,7 +56,7 @@ async def pull_dataset(
         RefConflict: somebody moved the target's head meanwhile.
     """
     if source.protocol is Protocol.SIMPLE:
-        connection = Connection(session, token_headers(token))
+        connection = Connection(session, token_headers(token), ipfs)
         return await copy_chain(open_dataset(source.url, connection), target, options=options, progress=progress)
     pulling = _SmartPull(session, target, options, progress)
     return await in_conversations(lambda: pulling.run(source, token))

@@ -7,8 +7,9 @@ from enum import Enum
 from typing import Final
 
 from opendatafabric.dataset_ref import DatasetUrl
-from opendatafabric.errors import UnsupportedOperation
+from opendatafabric.errors import MalformedIdentifier, UnsupportedOperation
 from opendatafabric.names import DatasetName
+from storage.ipfs.location import parse_location
 from storage.open import scheme_of
 
 
@@ -42,19 +43,28 @@ class RemoteLocation:
         return f"{scheme}://{rest.partition('/')[0]}/"
 
     @property
+    def is_in_ipfs(self) -> bool:
+        return scheme_of(self.url) in _IPFS
+
+    @property
     def dataset_name(self) -> DatasetName:
-        """What to call the dataset here if nobody says: the last part of the path."""
+        """What to call the dataset here if nobody says: the last part of the path.
+
+        Raises:
+            MalformedIdentifier: it has none, or is the root of a tree in IPFS.
+        """
+        if self.is_in_ipfs and not parse_location(self.url).path:
+            raise MalformedIdentifier(f"{self.url} says no name")
         return DatasetName(self.url.rstrip("/").rpartition("/")[2])
 
 
 _SMART: Final = {"odf+http": "http", "odf+https": "https"}
 _SIMPLE: Final = frozenset({"http", "https", "file", ""})
+_IPFS: Final = frozenset({"ipfs", "ipns"})
 _LATER: Final = {
     "s3": "an S3 store",
     "s3+http": "an S3 store",
     "s3+https": "an S3 store",
-    "ipfs": "IPFS",
-    "ipns": "IPFS",
 }
 
 
@@ -70,10 +80,13 @@ def parse_remote(text: str) -> RemoteLocation:
         return RemoteLocation(Protocol.SMART, _web_url(_SMART[scheme] + text[len(scheme) :]))
     if scheme in _SIMPLE:
         return RemoteLocation(Protocol.SIMPLE, _web_url(text) if scheme.startswith("http") else text)
+    if scheme in _IPFS:
+        parse_location(text)
+        return RemoteLocation(Protocol.SIMPLE, text)
     if scheme in _LATER:
         raise UnsupportedOperation(f"{scheme}:// needs {_LATER[scheme]}, which this version has no store for")
     raise UnsupportedOperation(
-        f"there is no way to {scheme}:// addresses", expected="odf+http(s)://, http(s)://, file:// or a folder"
+        f"there is no way to {scheme}:// addresses", expected="odf+http(s)://, http(s)://, ipfs://, file:// or a folder"
     )
 
 

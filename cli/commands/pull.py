@@ -11,10 +11,12 @@ import typer
 from cli.bulk import run_each
 from cli.credentials import token_for
 from cli.datasets import local_repository
+from cli.ipfs import IpfsGateway, Trustless, ipfs_access
 from cli.options import AsJson, RepositoryOption
 from cli.progress import progress_bars
 from cli.transfers import local_alias, print_transfer
 from opendatafabric.multihash import Multihash
+from storage.ipfs.access import IpfsAccess
 from sync.pull import pull_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
@@ -29,17 +31,20 @@ def command(
         str | None, typer.Option("--since", metavar="BLOCK", help="Fetch again what follows this block.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would move.")] = False,
+    ipfs_gateway: IpfsGateway = None,
+    trustless: Trustless = False,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
     """Fetch datasets, or what is new in them, and check everything before it becomes visible.
 
-    By the smart protocol from odf+http(s)://, by the simple one from http(s)://, file:// and folders. After a failure
-    the same command goes on where it stopped.
+    By the smart protocol from odf+http(s)://, by the simple one from http(s)://, ipfs://, ipns://, file:// and folders.
+    After a failure the same command goes on where it stopped.
 
     \b
     Example:
         odf pull odf+http://127.0.0.1:8080/examples/us.faa.airports
+        odf pull ipns://k51... --as weather --ipfs-gateway http://127.0.0.1:8080
         odf pull file:///data/workspace/.kamu/datasets/fed01... --as weather
     """
     if name is not None and len(remotes) > 1:
@@ -51,11 +56,12 @@ def command(
         since=None if since is None else Multihash.from_text(since),
     )
     target = local_repository(repository)
+    access = ipfs_access(ipfs_gateway, trustless=trustless)
 
     def pull_one(remote: str) -> None:
         source = parse_remote(remote)
         place = RepositoryTarget(target, local_alias(source, name))
-        print_transfer(str(place.alias), asyncio.run(_pull(source, place, options)), as_json=as_json)
+        print_transfer(str(place.alias), asyncio.run(_pull(source, place, options, access)), as_json=as_json)
 
     if len(remotes) == 1:
         pull_one(remotes[0])
@@ -63,8 +69,12 @@ def command(
         run_each(remotes, pull_one, as_json=as_json)
 
 
-async def _pull(source: RemoteLocation, place: RepositoryTarget, options: TransferOptions) -> TransferResult:
+async def _pull(
+    source: RemoteLocation, place: RepositoryTarget, options: TransferOptions, access: IpfsAccess | None
+) -> TransferResult:
     token = token_for(source.url)
     with progress_bars() as advance:
         async with aiohttp.ClientSession() as session:
-            return await pull_dataset(session, source, place, token=token, options=options, progress=advance)
+            return await pull_dataset(
+                session, source, place, token=token, ipfs=access, options=options, progress=advance
+            )

@@ -13,19 +13,26 @@ from pathlib import Path
 
 import aiohttp
 
-from opendatafabric.errors import LimitExceeded, TransientStorageError, UnsupportedOperation
+from opendatafabric.errors import TransientStorageError, UnsupportedOperation
 from opendatafabric.limits import BLOCK_BYTES_MAX, HTTP_RESUMES_MAX, READ_CHUNK_BYTES
-from storage.http.answer import HttpFolder
+from storage.http.answer import REPOSITORY, HttpFolder, Manners
 from storage.keys import split_key
+from storage.reading import followed, joined
 from storage.values import ByteRange, Capabilities, Followed, ObjectInfo
 
 
 class HttpObjectReader:
     """An ObjectReader below ``base_url``; ``headers`` go with every request (e.g. a bearer token)."""
 
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        base_url: str,
+        headers: Mapping[str, str] | None = None,
+        manners: Manners = REPOSITORY,
+    ) -> None:
         self.capabilities = Capabilities(writable=False, listable=False)
-        self._folder = HttpFolder(session, base_url, headers)
+        self._folder = HttpFolder(session, base_url, headers, manners)
 
     async def stat(self, key: str) -> ObjectInfo:
         async with self._request("HEAD", key) as response:
@@ -37,13 +44,7 @@ class HttpObjectReader:
         return ObjectInfo(key, size, 0.0)
 
     async def read(self, key: str, *, size_max: int = BLOCK_BYTES_MAX) -> bytes:
-        pieces, size = [], 0
-        async for piece in self.stream(key):
-            size += len(piece)
-            if size > size_max:
-                raise LimitExceeded(f"{key} is larger than may be read at once", expected=size_max)
-            pieces.append(piece)
-        return b"".join(pieces)
+        return await joined(key, self.stream(key), size_max=size_max)
 
     async def stream(self, key: str, byte_range: ByteRange | None = None) -> AsyncIterator[bytes]:
         window = byte_range or ByteRange(0)
@@ -61,12 +62,7 @@ class HttpObjectReader:
                     raise
 
     async def follow(self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int) -> Followed:
-        found: Followed = []
-        following: str | None = key
-        while following is not None and len(found) < count_max:
-            found.append((following, await self.read(following)))
-            following = next_key(found[-1][1])
-        return found
+        return await followed(self.read, key, next_key, count_max=count_max)
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         raise UnsupportedOperation("a repository behind plain HTTP cannot be listed")

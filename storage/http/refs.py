@@ -9,15 +9,21 @@ import aiohttp
 from opendatafabric.block_ref import HEAD, check_block_ref
 from opendatafabric.errors import ObjectNotFound, UnsupportedOperation
 from opendatafabric.multihash import Multihash
-from storage.http.answer import HttpFolder
+from storage.http.answer import REPOSITORY, HttpFolder, Manners
 from storage.ref_text import REF_BYTES_MAX, parse_ref
 
 
 class HttpRefStore:
     """A RefStore that reads ``refs/…`` below ``base_url``."""
 
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, headers: Mapping[str, str] | None = None) -> None:
-        self._folder = HttpFolder(session, base_url, headers)
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        base_url: str,
+        headers: Mapping[str, str] | None = None,
+        manners: Manners = REPOSITORY,
+    ) -> None:
+        self._folder = HttpFolder(session, base_url, headers, manners)
 
     async def read(self, name: str) -> Multihash | None:
         check_block_ref(name)

@@ -6,6 +6,7 @@ the root it must have. Options that a node's settings could change are always se
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Final
@@ -24,6 +25,9 @@ from opendatafabric.limits import IPFS_BLOCK_BYTES_MAX
 from storage.ipfs.rpc import KuboRpc, Line, Upload
 
 _BASE32: Final = ("cid-base", "base32")
+_VALUE: Final = 5
+"""Type of the lines of routing/get that hold a record."""
+
 _ADD: Final = (
     ("cid-version", "1"),
     ("raw-leaves", "true"),
@@ -185,6 +189,24 @@ class IpfsNode:
         """
         arguments = (("arg", name), ("recursive", "true"), self._timeout())
         return _text_in(await self._rpc.answer("name/resolve", arguments), "Path", "name/resolve")
+
+    async def record(self, name: str) -> bytes:
+        """The newest signed record of an IPNS name that the node finds, not checked.
+
+        Raises:
+            NotFound: there is none.
+            UnsupportedOperation: the node gives out no records (js-ipfs).
+        """
+        found = None
+        async for line in self._rpc.lines("routing/get", (("arg", f"/ipns/{name}"), self._timeout())):
+            if line.get("Type") == _VALUE:
+                found = _text_in(line, "Extra", "routing/get")
+        if found is None:
+            raise NotFound(f"the IPFS node finds no record of {name}")
+        try:
+            return base64.b64decode(found, validate=True)
+        except ValueError:
+            raise ProtocolViolation("routing/get: the answer of the IPFS node is no base64") from None
 
     def _look_for(self, cid: Cid) -> tuple[tuple[str, str], ...]:
         return (("arg", str(cid)), self._timeout())

@@ -49,7 +49,10 @@ _SENTENCES: Final[Sequence[tuple[type[OdfError], tuple[str, ...]]]] = (
             "try again",
         ),
     ),
-    (NotFound, ("not found", "could not find", "could not resolve", "no link named", "no key by the given name")),
+    (
+        NotFound,
+        ("not found", "enotfound", "could not find", "could not resolve", "no link named", "no key by the given name"),
+    ),
 )
 
 

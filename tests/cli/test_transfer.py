@@ -115,3 +115,20 @@ def test_an_address_without_transport_is_named(repository: Path, url: str) -> No
     ran = odf("pull", "--repo", repository, url)
     assert ran.code == 1
     assert url.split(":", maxsplit=1)[0] in ran.stderr
+
+
+def test_a_dataset_in_ipfs_needs_a_gateway_and_a_name(repository: Path) -> None:
+    url = "ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/"
+    unnamed = odf("pull", "--repo", repository, url)
+    assert (unnamed.code, "--as" in unnamed.stderr) == (2, True)
+    without = odf("pull", "--repo", repository, url, "--as", "weather")
+    assert without.code != 0
+    assert "--ipfs-gateway" in without.stderr
+    assert "ODF_IPFS_GATEWAY" in odf("show", url).stderr
+
+
+def test_a_gateway_of_ipfs_that_is_not_there_is_unavailable(repository: Path, unused_tcp_port: int) -> None:
+    url = "ipns://data.example.org/weather"
+    for scheme in ("http", "kubo+http"):
+        gateway = f"{scheme}://127.0.0.1:{unused_tcp_port}"
+        assert odf("pull", "--repo", repository, url, "--ipfs-gateway", gateway).code == 7

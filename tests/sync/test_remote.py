@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from opendatafabric.errors import MalformedIdentifier, OdfError, UnsupportedOperation
+from opendatafabric.ipfs.cid import cid_of_block
 from sync.remote import Protocol, parse_remote
+
+CID = cid_of_block(b"x")
 
 
 @pytest.mark.parametrize(
@@ -17,6 +20,8 @@ from sync.remote import Protocol, parse_remote
         ("https://host/weather/", Protocol.SIMPLE, "https://host/weather/"),
         ("file:///somewhere/weather", Protocol.SIMPLE, "file:///somewhere/weather"),
         ("somewhere/weather", Protocol.SIMPLE, "somewhere/weather"),
+        (f"ipfs://{CID}/weather", Protocol.SIMPLE, f"ipfs://{CID}/weather"),
+        ("ipns://data.example.org", Protocol.SIMPLE, "ipns://data.example.org"),
     ],
 )
 def test_a_url_says_its_protocol(text: str, protocol: Protocol, url: str) -> None:
@@ -37,19 +42,31 @@ def test_a_smart_address_has_a_socket_and_an_origin(text: str, socket: str, orig
     assert (location.socket_url, location.origin) == (socket, origin)
 
 
-@pytest.mark.parametrize("text", ["odf+http://host/alice/weather", "http://host/weather/", "file:///x/weather"])
+@pytest.mark.parametrize(
+    "text", ["odf+http://host/alice/weather", "http://host/weather/", "file:///x/weather", f"ipfs://{CID}/weather/"]
+)
 def test_a_dataset_is_called_by_the_last_part_of_its_address(text: str) -> None:
     assert str(parse_remote(text).dataset_name) == "weather"
 
 
-@pytest.mark.parametrize("text", ["ftp://host/x", "odf+ftp://host/x", "s3://bucket/x", "ipfs://cid/x", "ipns://key/"])
+@pytest.mark.parametrize("text", ["ftp://host/x", "odf+ftp://host/x", "s3://bucket/x"])
 def test_a_scheme_without_transport_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedOperation):
         parse_remote(text)
 
 
-@pytest.mark.parametrize("text", ["odf+http://", "http://", "http://host:port/", "odf+http://h o/x"])
+@pytest.mark.parametrize(
+    "text", ["odf+http://", "http://", "http://host:port/", "odf+http://h o/x", "ipfs://cid/x", "ipns://"]
+)
 def test_what_is_no_url_is_malformed(text: str) -> None:
     with pytest.raises((MalformedIdentifier, UnsupportedOperation)) as refused:
         parse_remote(text)
     assert isinstance(refused.value, OdfError)
+
+
+@pytest.mark.parametrize("text", [f"ipfs://{CID}", f"ipfs://{CID}/", "ipns://data.example.org/"])
+def test_the_root_of_a_tree_in_ipfs_says_no_name(text: str) -> None:
+    location = parse_remote(text)
+    assert location.is_in_ipfs
+    with pytest.raises(MalformedIdentifier):
+        _ = location.dataset_name
