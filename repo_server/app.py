@@ -19,6 +19,8 @@ from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.directory import Directory
 from repo_server.identity import Identities
+from repo_server.ipfs.keys import IpnsKeys
+from repo_server.ipfs.publishing import Publisher
 from repo_server.logs import SERVER, start_logging
 from repo_server.middleware import add_browser_headers, around
 from repo_server.routes import add_routes
@@ -34,7 +36,7 @@ _HEADER_BYTES_MAX: Final = 16 * 1024
 def create_app(settings: Settings) -> web.Application:
     """The application; it opens repository and catalog when it starts."""
     application = web.Application(middlewares=[around])
-    add_routes(application, settings.tenancy)
+    add_routes(application, settings.tenancy, with_ipfs=settings.ipfs_provider)
     application.cleanup_ctx.append(_services(settings))
     application.on_response_prepare.append(add_browser_headers)
     application.on_shutdown.append(_end_conversations)
@@ -137,15 +139,28 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 pushes=asyncio.Semaphore(settings.pushes_at_once),
             )
             application[SERVICES] = services
-            sweeping = asyncio.create_task(sweep_for_ever(services))
-            try:
+            if settings.ipfs_provider:
+                keys = await asyncio.to_thread(IpnsKeys.open, settings.ipfs_key_path)
+                services.publisher = Publisher(repository, directory, catalog, keys, services.now)
+            async with _in_background(services):
                 yield
-            finally:
-                sweeping.cancel()
-                with suppress(asyncio.CancelledError, OdfError, UnsupportedOperation):
-                    await sweeping
 
     return prepared
+
+
+@asynccontextmanager
+async def _in_background(services: Services) -> AsyncIterator[None]:
+    """What goes on beside the requests, ended before the services are closed."""
+    tasks = [asyncio.create_task(sweep_for_ever(services))]
+    if services.publisher is not None:
+        tasks.append(asyncio.create_task(services.publisher.run_for_ever()))
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError, OdfError, UnsupportedOperation):
+                await task
 
 
 async def _end_conversations(application: web.Application) -> None:

@@ -65,11 +65,20 @@ class Settings(BaseSettings):
     )
     ipfs_trustless: bool = Field(False, description="prove every block that an IPFS gateway gives, the head included")
     ipfs_token: SecretStr | None = Field(None, description="bearer token for the IPFS gateway or node")
+    ipfs_provider: bool = Field(False, description="whether public datasets are served to IPFS, under /ipfs and /ipns")
+    ipfs_key_file: Path | None = Field(
+        None, description="secret behind the IPNS names; made beside the datasets by default"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
 
     @property
     def multi_tenant(self) -> bool:
         return self.tenancy is Tenancy.MULTI
+
+    @property
+    def ipfs_key_path(self) -> Path:
+        """Where the secret of the IPNS names lies."""
+        return self.ipfs_key_file or self.repo / ".ipns-key"
 
     @property
     def database_url(self) -> str:

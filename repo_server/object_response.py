@@ -46,23 +46,26 @@ class Window:
         return f"bytes {self.start}-{self.start + self.count - 1}/{self.size}"
 
 
-async def send_object(request: web.Request, path: Path, name: str, *, is_public: bool) -> web.StreamResponse:
-    """The file ``path`` as the object ``name``.
+async def send_object(
+    request: web.Request, path: Path, name: str, *, is_public: bool, headers: Mapping[str, str] | None = None
+) -> web.StreamResponse:
+    """The file ``path`` as the object ``name``; ``headers`` replace the usual ones or come beside them.
 
     Raises:
         ObjectNotFound: there is no such file.
     """
-    headers = {
+    sent = {
         "ETag": f'"{name}"',
         "Accept-Ranges": "bytes",
         "Cache-Control": _IMMUTABLE if is_public else _PRIVATE,
         "Content-Type": "application/octet-stream",
+        **(headers or {}),
     }
     descriptor, size = _opened(path, name)
     try:
-        if _matches(request.headers.get("If-None-Match"), name):
-            return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
-        return await _send(request, descriptor, size, name, headers)
+        if is_known(request, name):
+            return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=sent)
+        return await _send(request, descriptor, size, name, sent)
     finally:
         os.close(descriptor)
 
@@ -138,7 +141,9 @@ def window_of(headers: Mapping[str, str], name: str, size: int) -> Window | None
     return Window(start, end - start, size, partial=True) if start < size else None
 
 
-def _matches(header: str | None, name: str) -> bool:
+def is_known(request: web.Request, name: str) -> bool:
+    """Whether the caller says that it has ``name`` already (``If-None-Match``)."""
+    header = request.headers.get("If-None-Match")
     if header is None:
         return False
     tags = {tag.strip().removeprefix("W/").strip('"') for tag in header.split(",")}

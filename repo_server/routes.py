@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from repo_server.config import Tenancy
-from repo_server.handlers import datasets, health, login, simple, smart, uploads
+from repo_server.handlers import datasets, health, ipfs, login, routing, simple, smart, uploads
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
@@ -38,6 +38,16 @@ NODE_ROUTES: Final = (
     Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used"),
     Route("GET", "/system/info", health.get_system_info, "what runs here"),
 )
+IPFS_ROUTES: Final = (
+    Route("GET", "/ipfs/{cid}", ipfs.get_ipfs, "a block, an archive or a file by CID"),
+    Route("GET", "/ipfs/{cid}/{path:.*}", ipfs.get_ipfs, "the same below a folder"),
+    Route("GET", "/ipns/{name}", ipfs.get_ipns, "the record of a name, or what it points to"),
+    Route("GET", "/ipns/{name}/{path:.*}", ipfs.get_ipns, "the same below a folder"),
+    Route("GET", "/routing/v1/providers/{cid}", routing.get_providers, "who has a CID: this server, or nobody"),
+    Route("GET", "/routing/v1/ipns/{name}", routing.get_ipns_record, "the record of a name"),
+)
+"""Routes of a server that provides for IPFS. Accounts, or in single tenancy datasets, called like them are hidden."""
+
 DATASET_ROUTES: Final = (
     Route("GET", "/refs/{ref}", simple.get_ref, "where a head points"),
     Route("GET", "/blocks/{hash}", simple.get_block, "a metadata block, byte for byte"),
@@ -45,6 +55,7 @@ DATASET_ROUTES: Final = (
     Route("PUT", "/data/{hash}", simple.put_data, "send a data slice"),
     Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint"),
     Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint"),
+    Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset"),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)"),
     Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)"),
     Route("POST", "/uploads/{kind}/{hash}", uploads.begin, "begin a resumable upload of an object"),
@@ -54,9 +65,9 @@ DATASET_ROUTES: Final = (
 )
 
 
-def add_routes(application: web.Application, tenancy: Tenancy) -> None:
+def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: bool = False) -> None:
     """Put every route of the table into ``application``; those of the node come first."""
-    for route in NODE_ROUTES:
+    for route in NODE_ROUTES + (IPFS_ROUTES if with_ipfs else ()):
         _add(application, route, route.path)
     for route in DATASET_ROUTES:
         _add(application, route, PREFIXES[tenancy] + route.path)

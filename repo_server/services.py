@@ -14,6 +14,7 @@ from catalog.catalog import Catalog
 from repo_server.config import Settings
 from repo_server.directory import Directory
 from repo_server.identity import Identities
+from repo_server.ipfs.publishing import Publisher
 from storage.repository import Repository
 
 
@@ -28,6 +29,8 @@ class Services:
     directory: Directory
     now: Callable[[], float]
     base_url: str = ""
+    publisher: Publisher | None = None
+    """Set where the server provides for IPFS."""
     pulls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     pushes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)
