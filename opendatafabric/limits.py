@@ -169,3 +169,9 @@ IPFS_CACHED_BYTES_MAX: Final = 16 * 1024 * 1024
 
 IPNS_HOPS_MAX: Final = 4
 """So many names of IPNS may lead to one another; a dataset takes one, a domain in front of it two."""
+
+IPNS_LIFETIME_S: Final = 48 * 3_600
+"""How long a published IPNS record is good, as Kubo signs them itself; the public network keeps none longer."""
+
+IPNS_RENEWAL_S: Final = 12 * 3_600
+"""An IPNS record is published anew after so long: a server that is down for a day loses no name."""

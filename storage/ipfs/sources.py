@@ -6,10 +6,12 @@ from typing import Final, Protocol
 
 import aiohttp
 
+from opendatafabric.errors import ObjectNotFound, UnsupportedOperation
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.ipfs.ipns import IpnsName
 from opendatafabric.limits import IPFS_BLOCK_BYTES_MAX, IPNS_RECORD_BYTES_MAX, READ_CHUNK_BYTES
 from storage.http.answer import HttpFolder, Manners
+from storage.ipfs.index import TreeIndex
 from storage.ipfs.node import IpfsNode
 from storage.reading import joined
 
@@ -65,3 +67,22 @@ class GatewayBlocks:
         request = self._folder.request("GET", path, {"Accept": media_type}, {"format": form})
         async with request as response:
             return await joined(path, response.content.iter_chunked(READ_CHUNK_BYTES), size_max=size_max)
+
+
+class FolderBlocks:
+    """From the index of a repository: blocks of the folders of its trees, and where it has them not, ``otherwise``."""
+
+    def __init__(self, index: TreeIndex, otherwise: BlockSource | None = None) -> None:
+        self._index = index
+        self._otherwise = otherwise
+
+    async def block(self, cid: Cid) -> bytes:
+        known = next((place.data for place in await self._index.find_block(cid) if place.data is not None), None)
+        if known is not None:
+            return known
+        if self._otherwise is None:
+            raise ObjectNotFound(f"{cid} is no block of a folder that is known here")
+        return await self._otherwise.block(cid)
+
+    async def record(self, name: IpnsName) -> bytes:
+        raise UnsupportedOperation("the index of a repository has no records of names")

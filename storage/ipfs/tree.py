@@ -52,7 +52,7 @@ class BlockTree:
 
     async def size(self, cid: Cid) -> int:
         """How many bytes the file ``cid`` has."""
-        node = read_unixfs(cid, await self._node(cid))
+        node = read_unixfs(cid, await self.node(cid))
         if node.kind not in _FILES:
             raise MalformedDag(f"{cid} is no file", found=node.kind.name)
         return node.size
@@ -81,16 +81,17 @@ class BlockTree:
 
     async def _entry(self, folder: Cid, name: str) -> Cid:
         if folder not in self._folders:
-            node = read_unixfs(folder, await self._node(folder))
+            node = read_unixfs(folder, await self.node(folder))
             if node.kind is not Kind.DIRECTORY:
-                return (await run_walk(resolve(folder, [name]), self._node))[0]
+                return (await run_walk(resolve(folder, [name]), self.node))[0]
             self._folders[folder] = {link.name: link for link in node.links}
         link = self._folders[folder].get(name.encode())
         if link is None:
             raise NotFound(f"there is no {name[:100]!r} under {folder}")
         return link.cid
 
-    async def _node(self, cid: Cid) -> bytes:
+    async def node(self, cid: Cid) -> bytes:
+        """The block of a folder or of the top of a file; kept for a while."""
         data = self._nodes.get(cid)
         if data is None:
             data = await self._source.block(cid)
