@@ -49,6 +49,15 @@ PACK_UNPACKED_BYTES_MAX: Final = 512 * 1024 * 1024
 PACK_BLOCKS_MAX: Final = 1_000_000
 """Most blocks in one pack."""
 
+PACK_KEPT_BLOCKS_MIN: Final = 1_000
+"""Packs of fewer blocks are made again each time: that takes milliseconds, and there may be one for every block."""
+
+DERIVED_NAME_CHARS_MAX: Final = 200
+"""Longest name of a derived file; file systems take 255 bytes."""
+
+DERIVED_IN_MEMORY_BYTES_MAX: Final = PACK_BYTES_MAX + 1024
+"""One pack with its figures, for a server that keeps none on disk."""
+
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest WebSocket message, sent or received: what the reference can receive."""
 

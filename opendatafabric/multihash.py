@@ -35,6 +35,8 @@ class Multihash:
 
     def __str__(self) -> str:
         """Canonical text: multibase base16, lower case (``f1620…``)."""
+        if self.codec is HashCodec.SHA3_256 and len(self.digest) == DIGEST_BYTES_MAX:
+            return _SHA3_TEXT_PREFIX + self.digest.hex()
         return "f" + bytes(self).hex()
 
     def __bytes__(self) -> bytes:
@@ -84,6 +86,11 @@ class Multihash:
 def physical_hash(data: bytes | bytearray | memoryview) -> Multihash:
     """sha3-256 over the bytes as they are: the name of blocks, slices and checkpoints."""
     return Multihash(HashCodec.SHA3_256, hashlib.sha3_256(data).digest())
+
+
+def physical_name(data: bytes) -> str:
+    """The text of ``physical_hash``, for loops that would make too many values of it."""
+    return _SHA3_TEXT_PREFIX + hashlib.sha3_256(data).hexdigest()
 
 
 class Hasher:

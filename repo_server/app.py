@@ -26,6 +26,7 @@ from repo_server.middleware import add_browser_headers, around
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import sweep_for_ever
+from storage.local.derived import LocalDerivedStore
 from storage.repository import Repository
 
 _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
@@ -137,6 +138,7 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 now=time.time,
                 pulls=asyncio.Semaphore(settings.pulls_at_once),
                 pushes=asyncio.Semaphore(settings.pushes_at_once),
+                packs=_packs(settings),
             )
             application[SERVICES] = services
             if settings.ipfs_provider:
@@ -146,6 +148,11 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 yield
 
     return prepared
+
+
+def _packs(settings: Settings) -> LocalDerivedStore | None:
+    bytes_max = settings.packs_bytes_max
+    return LocalDerivedStore(settings.packs_path, bytes_max=bytes_max) if bytes_max else None
 
 
 @asynccontextmanager

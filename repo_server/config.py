@@ -51,6 +51,9 @@ class Settings(BaseSettings):
     stall_s: float = Field(30, gt=0, description="longest silence of an uploading client, in seconds")
     idle_s: float = Field(15, gt=0, description="how long a silent connection is kept, in seconds")
     stop_s: float = Field(30, ge=0, description="how long running requests may go on when the server stops, in seconds")
+    packs_bytes_max: int = Field(
+        1_073_741_824, ge=0, description="room on disk for finished answers to long pulls; 0 keeps none"
+    )
     reuse_port: bool = Field(False, description="let several server processes share the port")
     access_log: bool = Field(True, description="one line per request")
     connections_max: int = Field(2_000, gt=0, description="open connections; further ones are closed at once")
@@ -79,6 +82,11 @@ class Settings(BaseSettings):
     def ipfs_key_path(self) -> Path:
         """Where the secret of the IPNS names lies."""
         return self.ipfs_key_file or self.repo / ".ipns-key"
+
+    @property
+    def packs_path(self) -> Path:
+        """Where finished answers to long pulls are kept."""
+        return self.repo / ".packs"
 
     @property
     def database_url(self) -> str:

@@ -9,7 +9,6 @@ import orjson
 from aiohttp import web
 
 from opendatafabric import errors
-from repo_server.logs import redacted
 
 _STATUS: Final[tuple[tuple[type[errors.OdfError], HTTPStatus], ...]] = (
     (errors.LimitExceeded, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
@@ -47,8 +46,7 @@ def problem(error: errors.OdfError) -> web.Response:
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         return web.Response(status=status)
     headers = {"Retry-After": _RETRY_AFTER_S} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    told = {name: redacted(value) if isinstance(value, str) else value for name, value in error.as_dict().items()}
-    return json_response(told, status=status, headers=headers)
+    return json_response(error.as_dict(), status=status, headers=headers)
 
 
 def message(text: str, status: HTTPStatus) -> web.Response:
@@ -58,7 +56,7 @@ def message(text: str, status: HTTPStatus) -> web.Response:
 
 def plain(text: str, status: HTTPStatus) -> web.Response:
     """A line of text."""
-    return web.Response(text=redacted(text), status=status)
+    return web.Response(text=text, status=status)
 
 
 def json_response(

@@ -15,6 +15,7 @@ from repo_server.config import Settings
 from repo_server.directory import Directory
 from repo_server.identity import Identities
 from repo_server.ipfs.publishing import Publisher
+from storage.local.derived import LocalDerivedStore
 from storage.repository import Repository
 
 
@@ -33,6 +34,8 @@ class Services:
     """Set where the server provides for IPFS."""
     pulls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     pushes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    packs: LocalDerivedStore | None = None
+    """Finished answers to long pulls, shared with all processes on this repository; absent when none are kept."""
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)
     stopping: bool = False
     requests: int = 0

@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from opendatafabric.chain.additions import Additions, read_additions
 from opendatafabric.codec.block_codec import BlockHeader, decode_block, read_block_header
 from opendatafabric.errors import BlockNotFound, HashMismatch, ObjectNotFound
-from opendatafabric.layout import block_key
+from opendatafabric.layout import BLOCKS, block_key
 from opendatafabric.limits import FOLLOW_BLOCKS_MAX, FOLLOW_BYTES_MAX
 from opendatafabric.metadata.block import HashedBlock
-from opendatafabric.multihash import Multihash, physical_hash
+from opendatafabric.multihash import Multihash, physical_hash, physical_name
 from storage.protocols import ObjectReader
 
 _FIRST_BATCH = 16
@@ -39,7 +40,9 @@ class WalkedHeader:
         return self.header.sequence_number
 
 
-RawBlock = tuple[Multihash, bytes]
+AddingBlock = tuple[str, bytes, Additions]
+"""A stored block: its hash as text, its bytes, and what it adds."""
+
 Walked = TypeVar("Walked", HashedBlock, WalkedHeader)
 Read = TypeVar("Read")
 
@@ -71,11 +74,6 @@ def read_header(expected: Multihash, raw: bytes) -> WalkedHeader:
     return WalkedHeader(expected, read_block_header(checked(expected, raw)), len(raw))
 
 
-def read_raw(expected: Multihash, raw: bytes) -> RawBlock:
-    """The bytes themselves, checked."""
-    return expected, checked(expected, raw)
-
-
 async def walk_back(
     reader: ObjectReader,
     head: Multihash,
@@ -92,6 +90,44 @@ async def walk_back(
         yield batch.blocks
         following = batch.expected
         count_max = min(count_max * 4, FOLLOW_BLOCKS_MAX)
+
+
+async def walk_additions(
+    reader: ObjectReader, head: Multihash, *, stop_before: Multihash | None
+) -> AsyncIterator[list[AddingBlock]]:
+    """As ``walk_back``, for what many blocks add: by names alone, since a value for each hash would double the cost."""
+    following: str | None = str(head)
+    last = None if stop_before is None else str(stop_before)
+    while following is not None and following != last:
+        batch = _AdditionsBatch(following, last)
+        try:
+            await reader.follow(f"{BLOCKS}/{following}", batch.take, count_max=FOLLOW_BLOCKS_MAX)
+        except ObjectNotFound:
+            raise block_not_found(Multihash.from_text(batch.expected or following)) from None
+        yield batch.blocks
+        following = batch.expected
+
+
+class _AdditionsBatch:
+    """Blocks read in one hop; ``expected`` is the name of the block after them."""
+
+    def __init__(self, first: str, last: str | None) -> None:
+        self.blocks: list[AddingBlock] = []
+        self.expected: str | None = first
+        self._last = last
+        self._bytes = 0
+
+    def take(self, raw: bytes) -> str | None:
+        name = self.expected
+        assert name is not None
+        if physical_name(raw) != name:
+            checked(Multihash.from_text(name), raw)
+        additions = read_additions(raw)
+        self.blocks.append((name, raw, additions))
+        self._bytes += len(raw)
+        previous = None if additions.prev_block_hash is None else f"f{additions.prev_block_hash.hex()}"
+        self.expected = None if previous == self._last else previous
+        return None if self.expected is None or self._bytes >= FOLLOW_BYTES_MAX else f"{BLOCKS}/{self.expected}"
 
 
 async def read_each(

@@ -33,14 +33,14 @@ from opendatafabric.metadata.events import Seed
 from opendatafabric.multihash import Multihash
 from storage.chain_states import ChainStates
 from storage.chain_walk import (
-    RawBlock,
+    AddingBlock,
     WalkedHeader,
     block_not_found,
     checked,
     read_each,
     read_header,
-    read_raw,
     read_whole,
+    walk_additions,
     walk_back,
 )
 from storage.protocols import ObjectReader, ObjectStore, RefStore
@@ -112,9 +112,11 @@ class Dataset:
         """Batches of the named blocks in the order given; errors as in ``walk``."""
         return read_each(self.objects, hashes, read_whole)
 
-    def read_raw_blocks(self, hashes: Sequence[Multihash]) -> AsyncIterator[list[RawBlock]]:
-        """Batches of hash and bytes of the named blocks in the order given, checked and not decoded."""
-        return read_each(self.objects, hashes, read_raw)
+    def walk_additions(
+        self, head: Multihash, *, stop_before: Multihash | None = None
+    ) -> AsyncIterator[list[AddingBlock]]:
+        """As ``walk``, for the bytes of the blocks and what they add; nothing else in them is read."""
+        return walk_additions(self.objects, head, stop_before=stop_before)
 
     async def seed(self) -> Seed:
         """The event of block 0.

@@ -120,3 +120,25 @@ class MemoryRefStore:
 
     async def list(self) -> dict[str, Multihash]:
         return dict(self.heads)
+
+
+class MemoryDerivedStore:
+    """A DerivedStore of at most ``bytes_max`` bytes in this process."""
+
+    def __init__(self, *, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._kept: dict[str, bytes] = {}
+
+    async def read(self, name: str) -> bytes | None:
+        data = self._kept.pop(name, None)
+        if data is not None:
+            self._kept[name] = data
+        return data
+
+    async def keep(self, name: str, data: bytes) -> None:
+        self._kept.pop(name, None)
+        if len(data) > self._bytes_max:
+            return
+        self._kept[name] = data
+        while sum(map(len, self._kept.values())) > self._bytes_max:
+            del self._kept[next(iter(self._kept))]

@@ -116,3 +116,19 @@ class RefStore(Protocol):
     async def list(self) -> dict[str, Multihash]:
         """All names and where they point."""
         ...
+
+
+class DerivedStore(Protocol):
+    """Bytes that were made from what is stored and can be made again: kept while there is room, never relied upon.
+
+    Names say what the bytes were made from, so they are immutable too. Nothing here fails: what cannot be read, is
+    damaged or was never kept is simply not there.
+    """
+
+    async def read(self, name: str) -> bytes | None:
+        """What was kept as ``name``, byte for byte, or ``None``."""
+        ...
+
+    async def keep(self, name: str, data: bytes) -> None:
+        """Keep ``data`` if there is room; what was not used for longest goes."""
+        ...

@@ -21,16 +21,14 @@ from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
 from storage.open import local_folder, open_dataset
 from sync.conversations import in_conversations
-from sync.intervals import pack_interval, plan_interval
+from sync.intervals import NOTHING, WalkedInterval, walk_interval
 from sync.objects import Counter, Uploads, in_parallel
-from sync.plan import TransferPlan
 from sync.progress import Progress, silent
 from sync.remote import Protocol, RemoteLocation
 from sync.simple import copy_chain
 from sync.smart.connect import open_conversation, token_headers
 from sync.smart.driver import Conversation, World, run_script
 from sync.smart.messages import MetadataBlocksBatch, ProgressRequest, PushStrategy
-from sync.smart.pull import ChainInterval
 from sync.smart.push import PackPush, StartUploads, UploadsOrAsked, push_client
 from sync.transfer import DatasetTarget, TransferOptions, TransferResult
 
@@ -71,15 +69,14 @@ async def _push_to_folder(
     return await copy_chain(dataset, DatasetTarget(open_dataset(target.url)), options=options, progress=progress)
 
 
-async def _interval(dataset: Dataset, remote_head: Multihash | None, options: TransferOptions) -> ChainInterval:
+async def _interval(dataset: Dataset, remote_head: Multihash | None, options: TransferOptions) -> WalkedInterval:
+    head = await dataset.head()
     try:
-        return await plan_interval(dataset, remote_head, None, force=False)
+        return await walk_interval(dataset, head, remote_head, force=options.force)
     except ChainsDiverged as error:
-        if options.force:
-            return await plan_interval(dataset, None, None, force=True)
         raise ChainsDiverged(
             "the remote dataset has blocks that are not here",
-            expected=await dataset.head(),
+            expected=head,
             found=remote_head,
             hint="pull first; --force replaces the remote chain",
         ) from error
@@ -102,7 +99,8 @@ class _SmartPush:
         self, session: aiohttp.ClientSession, dataset: Dataset, options: TransferOptions, progress: Progress
     ) -> None:
         self._session, self._dataset, self._options, self._progress = session, dataset, options, progress
-        self._interval = ChainInterval((), TransferPlan())
+        self._interval = NOTHING
+        self._files: Sequence[ObjectFile] = ()
         self._begun: TransferResult | None = None
         self._moved: list[Counter] = []
         self._uploads: asyncio.Task[None] | None = None
@@ -116,6 +114,7 @@ class _SmartPush:
         refs = HttpRefStore(self._session, target.url, token_headers(token))
         remote_head = await refs.read(HEAD)
         self._interval = await _interval(self._dataset, remote_head, self._options)
+        self._files = await asyncio.to_thread(self._interval.files)
         found = TransferResult(remote_head, local_head, self._interval.plan, dry_run=self._options.dry_run)
         self._begun = self._begun or found
         if not found.up_to_date and not found.dry_run:
@@ -128,11 +127,11 @@ class _SmartPush:
         script = push_client(
             current_head=remote_head,
             plan=self._interval.plan,
-            files=self._interval.files,
+            files=self._files,
             force=self._options.force,
             visibility=self._options.visibility,
         )
-        self._moved.append(Counter(self._progress, self._interval.files))
+        self._moved.append(Counter(self._progress, self._files))
         world: World = {PackPush: self._pack, StartUploads: self._start, UploadsOrAsked: self._uploads_or_asked}
         async with open_conversation(self._session, target, "push", token) as conversation:
             self._conversation = conversation
@@ -143,8 +142,7 @@ class _SmartPush:
 
     async def _pack(self, _: PackPush) -> MetadataBlocksBatch:
         assert self._conversation is not None
-        base64 = self._conversation.channel.peer_reads_base64
-        return await pack_interval(self._dataset, self._interval.hashes, base64=base64)
+        return self._interval.packed.batch(base64=self._conversation.channel.peer_reads_base64)
 
     async def _start(self, effect: StartUploads) -> None:
         self._uploads = asyncio.create_task(self._upload_all(effect.strategies))

@@ -42,13 +42,14 @@ def objects_of(block: HashedBlock | MetadataBlock) -> tuple[ObjectFile, ...]:
         return ()
     files = []
     if event.new_data is not None:
-        files.append(_checked(ObjectKind.DATA_SLICE, event.new_data.physical_hash, event.new_data.size))
+        files.append(object_file(ObjectKind.DATA_SLICE, event.new_data.physical_hash, event.new_data.size))
     if event.new_checkpoint is not None:
-        files.append(_checked(ObjectKind.CHECKPOINT, event.new_checkpoint.physical_hash, event.new_checkpoint.size))
+        files.append(object_file(ObjectKind.CHECKPOINT, event.new_checkpoint.physical_hash, event.new_checkpoint.size))
     return tuple(files)
 
 
-def _checked(kind: ObjectKind, physical_hash: Multihash, size: int) -> ObjectFile:
+def object_file(kind: ObjectKind, physical_hash: Multihash, size: int) -> ObjectFile:
+    """The object, if it is no larger than any may be; ``LimitExceeded`` otherwise."""
     if size > OBJECT_BYTES_MAX:
         raise LimitExceeded(
             f"{kind.value}/{physical_hash} is declared larger than any object may be",

@@ -1,17 +1,19 @@
 """The header of a stored block without reading its event: what walking a chain of many blocks needs, in a few µs.
 
 The same bytes as ``block_codec`` reads through the tables; here the dozen numbers are picked out directly. Positions
-only grow while offsets are followed; the one signed offset, from a table to its vtable, is checked.
+only grow while offsets are followed; the one signed offset, from a table to its vtable, is checked. Few vtables occur
+in a chain, so what they say is remembered.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from opendatafabric.codec.flatbuffers_write import INSTANT
-from opendatafabric.errors import LimitExceeded, MalformedBlock, MalformedIdentifier, UnsupportedVersion
+from opendatafabric.errors import LimitExceeded, MalformedBlock, MalformedIdentifier, OdfError, UnsupportedVersion
 from opendatafabric.instant import Instant
 from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.multihash import Multihash
@@ -25,8 +27,11 @@ _i32: Final = struct.Struct("<i").unpack_from
 _i64: Final = struct.Struct("<q").unpack_from
 _u64: Final = struct.Struct("<Q").unpack_from
 _u16: Final = struct.Struct("<H").unpack_from
-_MANIFEST_SLOTS: Final = 3
 _BLOCK_SLOTS: Final = 5
+SLOTS: Final = 6
+_VTABLE_FORMAT: Final = f"<{2 + SLOTS}H"
+_VTABLE_BYTES: Final = struct.calcsize(_VTABLE_FORMAT)
+_VTABLES_REMEMBERED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +65,13 @@ def block_content(raw: bytes) -> bytes:
     if len(raw) > BLOCK_BYTES_MAX:
         raise LimitExceeded("block is too large", expected=f"at most {BLOCK_BYTES_MAX} bytes", found=len(raw))
     try:
-        kind, version, content = _slots(raw, _u32(raw, 0)[0], _MANIFEST_SLOTS)
-        _check_kind(_i64(raw, kind)[0] if kind else 0)
-        _check_version(_i32(raw, version)[0] if version else 0)
-        return _bytes(raw, content, "Manifest.content")
+        table = _u32(raw, 0)[0]
+        kind, version, content, *_ = table_offsets(raw, table)
+        found_kind = _i64(raw, table + kind)[0] if kind else 0
+        found_version = _i32(raw, table + version)[0] if version else 0
+        if found_kind != BLOCK_KIND or found_version != BLOCK_VERSION:
+            raise _another_manifest(found_kind, found_version)
+        return bytes_at(raw, table + content if content else 0, "Manifest.content")
     except struct.error as error:
         raise MalformedBlock(
             "these bytes are no metadata block, or are cut off", hint="blocks lie in the folder blocks/ of a dataset"
@@ -71,7 +79,9 @@ def block_content(raw: bytes) -> bytes:
 
 
 def _header(data: bytes) -> BlockHeader:
-    time, prev, sequence, event_type, event = _slots(data, _u32(data, 0)[0], _BLOCK_SLOTS)
+    table = _u32(data, 0)[0]
+    offsets = table_offsets(data, table)[:_BLOCK_SLOTS]
+    time, prev, sequence, event_type, event = [table + offset if offset else 0 for offset in offsets]
     if not (time and event_type and event):
         missing = "systemTime" if not time else "event"
         raise MalformedBlock(
@@ -80,7 +90,7 @@ def _header(data: bytes) -> BlockHeader:
     if event_type >= len(data):
         raise MalformedBlock("block ends before the type of its event")
     return BlockHeader(
-        Multihash.from_bytes(_bytes(data, prev, "MetadataBlock.prevBlockHash")) if prev else None,
+        Multihash.from_bytes(bytes_at(data, prev, "MetadataBlock.prevBlockHash")) if prev else None,
         _u64(data, sequence)[0] if sequence else 0,
         unpack_instant(data, time),
         data[event_type],
@@ -97,32 +107,41 @@ def unpack_instant(data: bytes, position: int) -> Instant:
     return Instant(year, day, second, nanosecond)
 
 
-def _slots(data: bytes, table: int, count: int) -> list[int]:
-    """Positions of the first ``count`` fields of a table; 0 for an absent one."""
+def table_offsets(data: bytes, table: int) -> tuple[int, ...]:
+    """Where the first ``SLOTS`` fields of the table at ``table`` lie, counted from it; 0 for an absent one.
+
+    Raises:
+        MalformedBlock, struct.error: there is no such table.
+    """
     vtable = table - _i32(data, table)[0]
     if vtable < 0:
         raise MalformedBlock("table has no vtable")
     size = _u16(data, vtable)[0]
-    present = [_u16(data, vtable + 4 + 2 * slot)[0] if 6 + 2 * slot <= size else 0 for slot in range(count)]
-    return [table + offset if offset else 0 for offset in present]
+    if vtable + size > len(data):
+        raise MalformedBlock("vtable ends behind the block")
+    return _offsets(data[vtable : vtable + size] if size <= _VTABLE_BYTES else data[vtable : vtable + _VTABLE_BYTES])
 
 
-def _bytes(data: bytes, field: int, name: str) -> bytes:
+@lru_cache(_VTABLES_REMEMBERED)
+def _offsets(vtable: bytes) -> tuple[int, ...]:
+    if len(vtable) % 2:
+        raise MalformedBlock("vtable has half a slot")
+    return struct.unpack(_VTABLE_FORMAT, vtable.ljust(_VTABLE_BYTES, b"\0"))[2:]
+
+
+def bytes_at(data: bytes, field: int, name: str) -> bytes:
+    """The bytes that the field at ``field`` leads to; ``MalformedBlock`` by ``name`` when it is absent or cut off."""
     if not field:
         raise MalformedBlock(f"{name} is missing")
     start = field + _u32(data, field)[0] + 4
-    end = start + int(_u32(data, start - 4)[0])
+    end: int = start + _u32(data, start - 4)[0]
     if end > len(data):
         raise MalformedBlock(f"{name} ends behind the block")
     return data[start:end]
 
 
-def _check_kind(kind: int) -> None:
+def _another_manifest(kind: int, version: int) -> OdfError:
     if kind != BLOCK_KIND:
-        raise MalformedBlock("manifest holds something else", expected=hex(BLOCK_KIND), found=hex(kind))
-
-
-def _check_version(version: int) -> None:
-    if version != BLOCK_VERSION:
-        state = "obsolete" if 0 <= version < BLOCK_VERSION else "newer than this software"
-        raise UnsupportedVersion(f"block manifest version {version} is {state}", expected=BLOCK_VERSION, found=version)
+        return MalformedBlock("manifest holds something else", expected=hex(BLOCK_KIND), found=hex(kind))
+    state = "obsolete" if 0 <= version < BLOCK_VERSION else "newer than this software"
+    return UnsupportedVersion(f"block manifest version {version} is {state}", expected=BLOCK_VERSION, found=version)

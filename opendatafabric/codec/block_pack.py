@@ -7,9 +7,10 @@ One gzip member, no entries of other kinds, nothing behind the end.
 
 from __future__ import annotations
 
+import struct
 import zlib
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from isal import isal_zlib
 
@@ -40,39 +41,78 @@ _ZEROS_BEHIND_END_MAX: Final = 1024 * 1024
 """Programs fill up the last of their records, commonly of 10 KiB."""
 
 _GZIP_WBITS: Final = 31
+_GZIP_HEADER: Final = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+_GZIP_TRAILER: Final = struct.Struct("<II")
 _LEVEL: Final = 2
-_PIECE_BYTES: Final = 64 * 1024
 
 
-class BlockPacker:
-    """An archive that grows block by block, oldest first; only the compressed part is kept."""
+class BackwardsPacker:
+    """An archive of blocks that come newest first, as a chain is walked; only the compressed part is kept.
 
-    def __init__(self) -> None:
-        self._deflate = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, _GZIP_WBITS)
-        self._packed: list[bytes] = []
-        self._pending = bytearray()
+    Each piece is compressed by itself and ends at a byte, so in the end the pieces are laid behind each other in the
+    other order: one gzip member as any other. Of an archive that grows beyond ``bytes_max`` only the size is kept.
+    """
 
-    def add_all(self, blocks: Iterable[tuple[Multihash, bytes]]) -> None:
-        """Put the next blocks in; the bytes of each go in as they are."""
-        for block_hash, raw in blocks:
-            self._pending += _header(str(block_hash), len(raw))
-            self._pending += raw
-            self._pending += bytes(-len(raw) % _TAR_BLOCK)
-            if len(self._pending) >= _PIECE_BYTES:
-                self._packed.append(self._deflate.compress(bytes(self._pending)))
-                self._pending.clear()
+    def __init__(self, *, bytes_max: int = PACK_BYTES_MAX) -> None:
+        self.size = len(_GZIP_HEADER) + _GZIP_TRAILER.size
+        self._bytes_max = bytes_max
+        self._pieces: list[_Piece] = []
+        self._add(_Piece.of(bytes(2 * _TAR_BLOCK), isal_zlib.Z_FINISH))
 
-    def finish(self) -> bytes:
-        """The archive; nothing can be added any more."""
-        end = bytes(self._pending) + bytes(2 * _TAR_BLOCK)
-        return b"".join((*self._packed, self._deflate.compress(end), self._deflate.flush()))
+    def add_all(self, newest_first: Sequence[tuple[str, bytes]]) -> None:
+        """Put blocks, each with its hash as text, before those that are in; their bytes go in as they are."""
+        tar = b"".join([_entry(name, raw) for name, raw in reversed(newest_first)])
+        self._add(_Piece.of(tar, isal_zlib.Z_FULL_FLUSH))
+
+    def finish(self) -> bytes | None:
+        """The archive, oldest block first; ``None`` when it is larger than ``bytes_max``."""
+        if self.size > self._bytes_max:
+            return None
+        check, length = 0, 0
+        for piece in reversed(self._pieces):
+            check = isal_zlib.crc32_combine(check, piece.check, piece.length)
+            length += piece.length
+        trailer = _GZIP_TRAILER.pack(check, length % 2**32)
+        return b"".join((_GZIP_HEADER, *(piece.deflated for piece in reversed(self._pieces)), trailer))
+
+    def _add(self, piece: _Piece) -> None:
+        self.size += len(piece.deflated)
+        if self.size <= self._bytes_max:
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
+
+
+class _Piece(NamedTuple):
+    """A stretch of a tar, deflated; its length and CRC-32 before that."""
+
+    deflated: bytes
+    length: int
+    check: int
+
+    @classmethod
+    def of(cls, tar: bytes, flush: int) -> _Piece:
+        deflate = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
+        return cls(deflate.compress(tar) + deflate.flush(flush), len(tar), isal_zlib.crc32(tar))
 
 
 def pack_blocks(blocks: Iterable[tuple[Multihash, bytes]]) -> bytes:
-    """The archive of ``blocks``, given oldest first."""
-    packer = BlockPacker()
-    packer.add_all(blocks)
-    return packer.finish()
+    """The archive of ``blocks``, given oldest first.
+
+    Raises:
+        LimitExceeded: it would be larger than ``PACK_BYTES_MAX``.
+    """
+    packer = BackwardsPacker()
+    packer.add_all([(str(block_hash), raw) for block_hash, raw in blocks][::-1])
+    packed = packer.finish()
+    if packed is None:
+        raise pack_too_large(packer.size)
+    return packed
+
+
+def pack_too_large(size: int) -> LimitExceeded:
+    """The error of an archive of ``size`` bytes."""
+    return LimitExceeded("pack of blocks is too large", expected=f"at most {PACK_BYTES_MAX} bytes", found=size)
 
 
 def unpack_blocks(data: bytes, *, count_max: int = PACK_BLOCKS_MAX) -> Iterator[tuple[Multihash, bytes]]:
@@ -84,7 +124,7 @@ def unpack_blocks(data: bytes, *, count_max: int = PACK_BLOCKS_MAX) -> Iterator[
         LimitExceeded: more than ``count_max`` blocks, or over the maxima of ``limits.py``.
     """
     if len(data) > PACK_BYTES_MAX:
-        raise LimitExceeded("pack of blocks is too large", expected=f"at most {PACK_BYTES_MAX} bytes", found=len(data))
+        raise pack_too_large(len(data))
     stream = _Inflated(data)
     seen: set[Multihash] = set()
     after_pax = False
@@ -105,13 +145,13 @@ def unpack_blocks(data: bytes, *, count_max: int = PACK_BLOCKS_MAX) -> Iterator[
     stream.expect_end()
 
 
-def _header(name: str, size: int) -> bytes:
-    size_field = b"%011o\0" % size
-    name_field = name.encode()
-    checksum = _FIXED_SUM + sum(name_field) + sum(size_field)
-    return b"".join(
-        (name_field.ljust(100, b"\0"), _BEFORE_SIZE, size_field, _AFTER_SIZE, b"%06o\0 " % checksum, _USTAR_TAIL)
-    )
+def _entry(name: str, raw: bytes) -> bytes:
+    name_field, size_field = name.encode(), b"%011o\0" % len(raw)
+    # The lower half of Adler-32 is 1 + the sum of the bytes, for so few of them, at a tenth of the cost of ``sum``.
+    checksum = b"%06o\0 " % (_FIXED_SUM - 1 + (zlib.adler32(name_field + size_field) & 0xFFFF))
+    name_field = name_field.ljust(_NAME.stop, b"\0")
+    padding = bytes(-len(raw) % _TAR_BLOCK)
+    return b"".join((name_field, _BEFORE_SIZE, size_field, _AFTER_SIZE, checksum, _USTAR_TAIL, raw, padding))
 
 
 class _Inflated:

@@ -9,7 +9,7 @@ from aiohttp import web
 from catalog.datasets import Visibility
 from catalog.permissions import Access
 from opendatafabric.block_ref import HEAD
-from opendatafabric.errors import MalformedIdentifier, ObjectNotFound, StorageError
+from opendatafabric.errors import MalformedIdentifier, ObjectNotFound
 from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA
 from opendatafabric.multihash import Multihash
 from repo_server.body import announced_length, drain, pieces_of
@@ -24,7 +24,7 @@ async def get_ref(request: web.Request) -> web.StreamResponse:
     found = await visit(request, Access.READ)
     if request.match_info["ref"] != HEAD:
         return message("Specified block reference not found", HTTPStatus.NOT_FOUND)
-    head = await _head_of(found)
+    head = await found.dataset.entry.dataset.head()
     if head is None:
         return web.Response(status=HTTPStatus.NOT_FOUND)
     headers = {"ETag": f'"{head}"', "Cache-Control": "no-cache"}
@@ -56,13 +56,6 @@ async def put_data(request: web.Request) -> web.StreamResponse:
 async def put_checkpoint(request: web.Request) -> web.StreamResponse:
     """``PUT checkpoints/{hash}``."""
     return await _put(request, CHECKPOINTS)
-
-
-async def _head_of(found: Visit) -> Multihash | None:
-    try:
-        return await found.dataset.entry.dataset.head()
-    except MalformedIdentifier as error:  # what lies on our disk is no fault of whoever asks
-        raise StorageError(f"the head of {found.alias} is damaged", hint="odf fsck") from error
 
 
 async def _get(request: web.Request, folder: str, *, pending: bool) -> web.StreamResponse:

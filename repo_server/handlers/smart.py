@@ -41,7 +41,7 @@ async def pull(request: web.Request) -> web.StreamResponse:
     _check_version(request)
     services, silence_s = found.services, found.services.settings.pull_silence_s
     async with conversation(request, services, services.pulls, silence_s=silence_s) as channel:
-        await serve_pull(channel, found.dataset.entry.dataset, _urls(request, found))
+        await serve_pull(channel, found.dataset.entry.dataset, _urls(request, found), packs=services.packs)
     return channel.response
 
 

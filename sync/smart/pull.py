@@ -47,12 +47,11 @@ _OBJECTS: Final = PullPhase(Pull="ObjectsRequest")
 
 @dataclass(frozen=True, slots=True)
 class ChainInterval:
-    """Blocks of a chain, oldest first, and what they come to."""
+    """The blocks of a chain after ``begin_after`` up to ``end``, and what they come to."""
 
-    hashes: tuple[Multihash, ...]
     plan: TransferPlan
-    files: tuple[ObjectFile, ...] = ()
-    """Every object the blocks add, each once, oldest first."""
+    end: Multihash | None = None
+    begin_after: Multihash | None = None
 
 
 @dataclass(frozen=True, slots=True)

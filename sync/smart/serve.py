@@ -18,11 +18,13 @@ from opendatafabric.errors import (
     ProtocolViolation,
     SeedConflict,
 )
-from opendatafabric.limits import FOLLOW_BLOCKS_MAX
+from opendatafabric.limits import DERIVED_IN_MEMORY_BYTES_MAX, FOLLOW_BLOCKS_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import Seed
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
+from storage.memory import MemoryDerivedStore
+from storage.protocols import DerivedStore
 from sync.intervals import hashes_down_to, pack_interval, plan_interval
 from sync.packed import Examined, PackedBlocks
 from sync.smart.channels import Channel
@@ -49,9 +51,12 @@ class ObjectUrls(Protocol):
     def upload_url(self, file: ObjectFile) -> TransferUrl: ...
 
 
-async def serve_pull(channel: Channel, dataset: Dataset, urls: ObjectUrls) -> PullOutcome:
-    """Answer one pull conversation to its end."""
-    served = _ServedPull(dataset, urls, base64=channel.peer_reads_base64)
+async def serve_pull(
+    channel: Channel, dataset: Dataset, urls: ObjectUrls, *, packs: DerivedStore | None = None
+) -> PullOutcome:
+    """Answer one pull conversation to its end; ``packs`` may be shared, else there are some for this one alone."""
+    own_packs = packs or MemoryDerivedStore(bytes_max=DERIVED_IN_MEMORY_BYTES_MAX)
+    served = _ServedPull(dataset, urls, own_packs, base64=channel.peer_reads_base64)
     world: World = {PlanInterval: served.plan, PackInterval: served.pack, DownloadUrls: served.download_urls}
     return await run_script(pull_server(), Conversation(channel), world)
 
@@ -79,14 +84,16 @@ async def serve_push(
 
 
 class _ServedPull:
-    def __init__(self, dataset: Dataset, urls: ObjectUrls, *, base64: bool) -> None:
-        self._dataset, self._urls, self._base64 = dataset, urls, base64
+    def __init__(self, dataset: Dataset, urls: ObjectUrls, packs: DerivedStore, *, base64: bool) -> None:
+        self._dataset, self._urls, self._packs, self._base64 = dataset, urls, packs, base64
 
     async def plan(self, effect: PlanInterval) -> ChainInterval:
-        return await plan_interval(self._dataset, effect.begin_after, effect.stop_at, force=effect.force)
+        begin_after, stop_at = effect.begin_after, effect.stop_at
+        return await plan_interval(self._dataset, begin_after, stop_at, force=effect.force, packs=self._packs)
 
     async def pack(self, effect: PackInterval) -> MetadataBlocksBatch:
-        return await pack_interval(self._dataset, effect.interval.hashes, base64=self._base64)
+        packed = await pack_interval(self._dataset, effect.interval, packs=self._packs)
+        return packed.batch(base64=self._base64)
 
     async def download_urls(self, effect: DownloadUrls) -> Sequence[TransferUrl]:
         return [self._urls.download_url(file) for file in effect.files]

@@ -11,6 +11,7 @@ from catalog.datasets import Visibility
 from catalog.tokens import Scope
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import AccessDenied, OdfError
+from opendatafabric.limits import PACK_KEPT_BLOCKS_MIN
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
@@ -20,7 +21,7 @@ from sync.push import push_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.transfer import RepositoryTarget, TransferOptions
 from tests.repo_server.hosted import LARGE, SMALL, Answer, Hosted, a_chain, hash_of
-from tests.storage.chains import ChainBuilder
+from tests.storage.chains import ChainBuilder, dataset_id
 
 BAD_TOKEN = "ka_" + "0" * 58
 UPGRADE = {
@@ -199,3 +200,19 @@ async def test_a_public_dataset_is_pulled_whole(
     assert await entry.dataset.missing_objects([]) == []
     for name, content in chain.slices.items():
         assert await entry.dataset.objects.read(f"data/{name}") == content
+
+
+async def test_the_answer_to_a_long_pull_is_kept_and_a_damaged_one_made_again(server: Hosted, tmp_path: Path) -> None:
+    builder = ChainBuilder(dataset_id(9))
+    for number in range(PACK_KEPT_BLOCKS_MIN):
+        builder.info(str(number))
+    await server.add("long", builder)
+    for attempt in range(3):
+        pulled = await pull_dataset(
+            server.session,
+            location(server, "long"),
+            RepositoryTarget(Repository.init(tmp_path / str(attempt)), DatasetAlias.from_text("long")),
+        )
+        assert pulled.new_head == builder.head
+        (kept,) = server.settings.packs_path.iterdir()
+        kept.write_bytes(kept.read_bytes()[: -attempt or None])

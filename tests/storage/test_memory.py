@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from storage.memory import MemoryObjectStore, MemoryRefStore
+from storage.memory import MemoryDerivedStore, MemoryObjectStore, MemoryRefStore
 from storage.protocols import ObjectReader
+from tests.suites.derived_store import DerivedStoreSuite
 from tests.suites.object_store import ObjectStoreSuite
 from tests.suites.ref_store import RefStoreSuite
 
@@ -24,3 +25,8 @@ class TestMemoryRefs(RefStoreSuite):
     @pytest.fixture
     def refs(self) -> MemoryRefStore:
         return MemoryRefStore()
+
+
+class TestMemoryDerived(DerivedStoreSuite):
+    def make(self, bytes_max: int) -> MemoryDerivedStore:
+        return MemoryDerivedStore(bytes_max=bytes_max)

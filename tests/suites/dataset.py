@@ -122,6 +122,14 @@ class DatasetSuite:
             for block in reversed(builder.blocks)
         ]
 
+    async def test_additions_come_with_the_bytes_of_every_block(self, dataset: Dataset) -> None:
+        builder = chain([str(number) for number in range(1_100)])
+        await fill(dataset, builder)
+        found = [block async for batch in dataset.walk_additions(builder.head) for block in batch]
+        assert [(name, raw) for name, raw, _ in found] == [
+            (str(block.hash), block.raw) for block in reversed(builder.blocks)
+        ]
+
     async def test_named_blocks_are_read_in_the_order_asked_for(self, dataset: Dataset) -> None:
         builder = chain([str(number) for number in range(40)])
         await fill(dataset, builder)

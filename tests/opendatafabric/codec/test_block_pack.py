@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opendatafabric.codec.block_pack import pack_blocks, unpack_blocks
+from opendatafabric.codec.block_pack import BackwardsPacker, pack_blocks, unpack_blocks
 from opendatafabric.errors import HashMismatch, LimitExceeded, MalformedPack, OdfError
 from opendatafabric.limits import BLOCK_BYTES_MAX, PACK_BYTES_MAX
 from opendatafabric.multihash import HashCodec, Multihash, physical_hash
@@ -55,6 +55,31 @@ def unpacked(data: bytes, count_max: int = 100) -> list[tuple[Multihash, bytes]]
 
 def test_blocks_come_back_in_their_order() -> None:
     assert unpacked(pack_blocks(BLOCKS)) == BLOCKS
+
+
+def packed_backwards(pieces: int, *, bytes_max: int = PACK_BYTES_MAX) -> BackwardsPacker:
+    packer = BackwardsPacker(bytes_max=bytes_max)
+    newest_first = [(str(block_hash), content) for block_hash, content in BLOCKS][::-1]
+    for start in range(0, len(BLOCKS), len(BLOCKS) // pieces):
+        packer.add_all(newest_first[start : start + len(BLOCKS) // pieces])
+    return packer
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3, 6])
+def test_pieces_packed_backwards_are_one_archive(pieces: int) -> None:
+    packer = packed_backwards(pieces)
+    packed = packer.finish()
+    assert packed is not None
+    assert len(packed) == packer.size
+    assert unpacked(packed) == BLOCKS
+    assert gzip.decompress(packed) == gzip.decompress(pack_blocks(BLOCKS))
+
+
+def test_of_a_pack_that_is_too_large_only_the_size_is_kept() -> None:
+    size = packed_backwards(3).size
+    assert packed_backwards(3, bytes_max=size).finish() is not None
+    assert packed_backwards(3, bytes_max=size - 1).finish() is None
+    assert packed_backwards(3, bytes_max=size - 1).size == size
 
 
 def test_an_empty_pack_is_a_pack() -> None:
