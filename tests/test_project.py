@@ -81,7 +81,8 @@ def test_the_licence_is_the_whole_of_apache_2() -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["tools/bootstrap.sh", "tools/ipfs_node.sh", "tools/java.sh", "tools/lock.sh", ".ci/run"]
+    "script",
+    ["tools/bootstrap.sh", "tools/boxo_node.sh", "tools/ipfs_node.sh", "tools/java.sh", "tools/lock.sh", ".ci/run"],
 )
 def test_scripts_are_executable_and_have_no_syntax_errors(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)

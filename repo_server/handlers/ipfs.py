@@ -16,8 +16,8 @@ from aiohttp import web
 
 from catalog.permissions import Access
 from opendatafabric.errors import MalformedIdentifier, NotFound, ObjectNotFound
-from opendatafabric.ipfs.car import car_header, car_section
-from opendatafabric.ipfs.cid import Block, Cid
+from opendatafabric.ipfs.car import car_header, car_section, write_car
+from opendatafabric.ipfs.cid import Block, Cid, Codec, HashFunction
 from opendatafabric.ipfs.ipns import IpnsName
 from opendatafabric.ipfs.unixfs import Kind, read_unixfs
 from opendatafabric.ipfs.walk import WHOLE, Range, Scope, file_size, resolve, walk_dag
@@ -35,6 +35,9 @@ from storage.ipfs.blocks import run_walk, walked
 
 IMMUTABLE: Final = "public, max-age=29030400, immutable"
 CHANGING: Final = f"public, max-age={TTL_S}"
+_NOTHING: Final = Cid(Codec.RAW, HashFunction.IDENTITY, b"")
+"""The root of an archive that proves an absence, as boxo has it."""
+
 _CAR: Final = f"{MEDIA_TYPES[Form.CAR]}; version=1; order=dfs; dups=y"
 
 
@@ -121,7 +124,15 @@ async def _answer(request: web.Request, asked: _Asked) -> web.StreamResponse:
     form = form_of(request)
     if form is Form.RECORD:
         raise Refused(message("a record has a name of IPNS, not a CID", HTTPStatus.BAD_REQUEST))
-    target, way = await run_walk(resolve(asked.root, asked.parts), asked.shelf.read)
+    way: list[Block] = []
+    try:
+        target, _ = await run_walk(resolve(asked.root, asked.parts), asked.shelf.read, way)
+    except ObjectNotFound:
+        raise
+    except NotFound:
+        if form is not Form.CAR:
+            raise
+        return await _send_absence(request, asked, way)
     if form is Form.CAR:
         return await _send_car(request, asked, target, way)
     return await (_send_block if form is Form.RAW else _send_file)(request, asked, target)
@@ -176,6 +187,13 @@ async def _send_car(request: web.Request, asked: _Asked, target: Cid, way: Seque
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     pieces = _car_pieces(asked.shelf, target, way, scope, wanted)
     return await send_pieces(request, gathered(pieces, size_max=OBJECT_BYTES_MAX), headers)
+
+
+async def _send_absence(request: web.Request, asked: _Asked, way: Sequence[Block]) -> web.StreamResponse:
+    """The blocks that prove that there is no such path: who asks for an archive does not take our word for it."""
+    headers = _headers(asked, _NOTHING, f"{asked.root}.car") | {"Content-Type": _CAR, "Accept-Ranges": "none"}
+    body = b"".join(write_car([_NOTHING], way))
+    return web.Response(body=body, headers=headers)
 
 
 async def _car_pieces(

@@ -32,9 +32,12 @@ async def read_place(place: Place, cid: Cid, objects: ObjectReader) -> bytes:
     return data
 
 
-async def run_walk(walk: Walk[T], read: ReadBlock) -> tuple[T, list[Block]]:
-    """What ``walk`` finds, and the blocks it asked for: the proof of it. For walks that ask for few."""
-    asked: list[Block] = []
+async def run_walk(walk: Walk[T], read: ReadBlock, proof: list[Block] | None = None) -> tuple[T, list[Block]]:
+    """What ``walk`` finds, and the blocks it asked for: the proof of it. For walks that ask for few.
+
+    ``proof`` is filled with them on the way, for those who want them also when nothing is found.
+    """
+    asked = [] if proof is None else proof
     try:
         wanted = next(walk)
         while True:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from catalog.datasets import Visibility
+from opendatafabric.errors import NotFound
 from opendatafabric.ipfs.car import read_car
 from opendatafabric.ipfs.cid import Cid, Codec, cid_of_block, cid_of_object
 from opendatafabric.ipfs.ipns import IpnsName, verify_record
@@ -170,6 +171,15 @@ async def test_an_archive_says_how_it_is_ordered(gateway: Gateway) -> None:
     answer = await gateway.get(f"/ipfs/{gateway.root}", Accept=f"{CAR}; version=1; order=dfs; dups=y")
     assert answer.headers["Content-Type"] == f"{CAR}; version=1; order=dfs; dups=y"
     assert answer.headers["Accept-Ranges"] == "none"
+
+
+async def test_an_archive_of_a_path_that_leads_nowhere_proves_it(gateway: Gateway) -> None:
+    root, order, blocks = await gateway.car(f"/ipfs/{gateway.root}/blocks/absent?format=car")
+    assert root.text == "bafkqaaa"
+    with pytest.raises(NotFound, match="absent"):
+        run(resolve(gateway.root, ["blocks", "absent"]), blocks.__getitem__)
+    assert len(order) == 2
+    assert (await gateway.get(f"/ipfs/{ABSENT}/absent?format=car")).status == 404
 
 
 async def test_files_are_read_by_path_as_the_reference_asks_for_them(gateway: Gateway) -> None:
