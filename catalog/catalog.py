@@ -11,6 +11,7 @@ from catalog.datasets import Datasets
 from catalog.engine import Database, open_database
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
+from catalog.stored_files import StoredFiles
 from catalog.tokens import Tokens
 
 
@@ -23,6 +24,7 @@ class Catalog:
         self.datasets = Datasets(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)
+        self.stored_files = StoredFiles(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -131,3 +131,30 @@ ipns_records: Final = Table(
     Column("valid_until", Float, nullable=False),
     Column("record", LargeBinary, nullable=False),
 )
+
+named_files: Final = Table(
+    "named_files",
+    METADATA,
+    Column("place", String, primary_key=True),
+    Column("key", String, primary_key=True),
+    Column("cid", LargeBinary, nullable=False, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("modified_at", Float, nullable=False),
+)
+
+held_files: Final = Table(
+    "held_files",
+    METADATA,
+    Column("token", String, primary_key=True),
+    Column("cid", LargeBinary, nullable=False, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("held_at", Float, nullable=False),
+)
+
+stored_refs: Final = Table(
+    "stored_refs",
+    METADATA,
+    Column("place", String, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("head", String, nullable=False),
+)

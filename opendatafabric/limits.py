@@ -184,3 +184,6 @@ IPNS_LIFETIME_S: Final = 48 * 3_600
 
 IPNS_RENEWAL_S: Final = 12 * 3_600
 """An IPNS record is published anew after so long: a server that is down for a day loses no name."""
+
+IPFS_ROOTS_PER_IMPORT_MAX: Final = 500
+"""Objects that go to an IPFS node in one archive, each a root of it: its header stays under 64 KiB."""

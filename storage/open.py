@@ -1,7 +1,7 @@
 """From an address to stores: the one place that knows which scheme is which store.
 
-``http`` and ``https`` need the caller's session, ``ipfs`` and ``ipns`` a gateway or node as well; everything else is a
-folder, as a path or a ``file://`` URL.
+``http`` and ``https`` need the caller's session, ``ipfs`` and ``ipns`` a gateway or node as well, ``kubo+http(s)`` the
+tables of a catalog; everything else is a folder, as a path or a ``file://`` URL.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from storage.dataset import Dataset
 from storage.http.objects import HttpObjectReader
 from storage.http.refs import HttpRefStore
 from storage.ipfs.access import IpfsAccess, open_in_ipfs
+from storage.ipfs.node import IpfsNode
+from storage.ipfs.objects import IpfsObjectStore
+from storage.ipfs.rpc import KuboRpc
+from storage.ipfs.table import StoreTables
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.protocols import ObjectReader, RefStore
@@ -33,6 +37,7 @@ class Connection:
     session: aiohttp.ClientSession | None = None
     headers: Mapping[str, str] | None = None
     ipfs: IpfsAccess | None = None
+    tables: StoreTables | None = None
 
 
 Stores = tuple[ObjectReader, RefStore]
@@ -56,6 +61,19 @@ def _open_ipfs(address: str, connection: Connection) -> Stores:
     return open_in_ipfs(connection.session, address, connection.ipfs, lambda: datetime.now(UTC))
 
 
+def _open_at_node(address: str, connection: Connection) -> Stores:
+    if connection.session is None or connection.tables is None:
+        raise UnsupportedOperation(
+            f"{address} can only be opened beside a catalog",
+            hint="what lies there under which key is known there alone",
+        )
+    scheme, _, rest = address.rstrip("/").partition("://")
+    token = None if connection.ipfs is None else connection.ipfs.token
+    rpc = KuboRpc(connection.session, f"{scheme}://{rest.partition('/')[0]}", token=token)
+    place = f"{scheme.lower()}://{rest}"
+    return IpfsObjectStore(IpfsNode(rpc), connection.tables.files(place)), connection.tables.refs(place)
+
+
 def _open_folder(address: str, connection: Connection) -> Stores:
     path = local_folder(address)
     return LocalObjectStore(path), LocalRefStore(path)
@@ -68,6 +86,8 @@ OPENERS: Final[Mapping[str, Callable[[str, Connection], Stores]]] = {
     "https": _open_http,
     "ipfs": _open_ipfs,
     "ipns": _open_ipfs,
+    "kubo+http": _open_at_node,
+    "kubo+https": _open_at_node,
 }
 """One row per scheme; the empty one is a path."""
 

@@ -155,7 +155,7 @@ class _Run:
 
     async def _import(self, root: Cid, before: BlockTree | None) -> None:
         changes = TreeChanges(self._dataset.objects, self._folders.block, before)
-        await self._node.import_car(car_pieces(root, changes.blocks(root)), root=root)
+        await self._node.import_car(car_pieces(root, changes.blocks(root)), roots=[root])
 
     async def name(self, root: Cid) -> str:
         name = IpnsName.from_text(await self._node.name_of_key(self._target.key))

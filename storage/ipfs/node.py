@@ -7,7 +7,7 @@ the root it must have. Options that a node's settings could change are always se
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -67,7 +67,7 @@ class IpfsNode:
         cid.check(data)
         return bytes(data)
 
-    async def cat(self, cid: Cid, start: int, length: int) -> AsyncIterator[bytes]:
+    async def cat(self, cid: Cid, start: int, length: int) -> AsyncGenerator[bytes, None]:
         """``length`` bytes of a file from ``start`` on, unchecked but for their number.
 
         Raises:
@@ -100,21 +100,22 @@ class IpfsNode:
             found = line
         return _cid_in({} if found is None else found, "Hash", "add")
 
-    async def import_car(self, pieces: AsyncIterator[bytes], *, root: Cid) -> None:
-        """Store the blocks of a CAR and pin its ``root`` with everything below.
+    async def import_car(self, pieces: AsyncIterator[bytes], *, roots: Sequence[Cid]) -> None:
+        """Store the blocks of a CAR and pin its ``roots`` with everything below.
 
         Raises:
             HashMismatch: the node speaks of another root.
-            NotFound: blocks below the root are neither in the CAR nor at the node.
-            TransientStorageError: the answer ends without naming the root.
+            NotFound: blocks below a root are neither in the CAR nor at the node.
+            TransientStorageError: the answer ends without naming the roots.
         """
         options = (("pin-roots", "true"), ("stats", "true"), _BASE32)
         lines = self._rpc.lines("dag/import", options, upload=Upload("tree.car", pieces))
-        roots = [_cid_in(_in(_in(line, "Root"), "Cid"), "/", "dag/import") async for line in lines if "Root" in line]
-        if not roots:
-            raise TransientStorageError("the IPFS node ended an import without a word", expected=root)
-        if roots != [root]:
-            raise HashMismatch("the IPFS node imported another root", expected=root, found=", ".join(map(str, roots)))
+        found = {_cid_in(_in(_in(line, "Root"), "Cid"), "/", "dag/import") async for line in lines if "Root" in line}
+        if not found:
+            raise TransientStorageError("the IPFS node ended an import without a word", expected=roots[0])
+        if found != set(roots):
+            other = ", ".join(map(str, found.symmetric_difference(roots)))
+            raise HashMismatch("the IPFS node imported other roots", expected=f"{len(roots)} roots", found=other[:200])
 
     # --- pins
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import aiohttp
@@ -51,7 +51,7 @@ class CountingNode(IpfsNode):
         self.fails_at: str | None = None
         self.loses: set[Cid] = set()
 
-    async def import_car(self, pieces: AsyncIterator[bytes], *, root: Cid) -> None:
+    async def import_car(self, pieces: AsyncIterator[bytes], *, roots: Sequence[Cid]) -> None:
         self._fail("import")
         self.sent.append(0)
 
@@ -60,7 +60,7 @@ class CountingNode(IpfsNode):
                 self.sent[-1] += len(piece)
                 yield piece
 
-        await super().import_car(counted(), root=root)
+        await super().import_car(counted(), roots=roots)
         self._fail("after import")
 
     async def publish(self, key: str, root: Cid, *, lifetime_s: int) -> None:
@@ -222,7 +222,7 @@ async def test_a_node_that_lost_blocks_of_a_tree_it_keeps_is_sent_all_of_it(mirr
     await mirrored.append(b"second")
     importing = mirrored.node.import_car
 
-    async def incomplete(pieces: AsyncIterator[bytes], *, root: Cid) -> None:
+    async def incomplete(pieces: AsyncIterator[bytes], *, roots: Sequence[Cid]) -> None:
         mirrored.node.import_car = importing  # type: ignore[method-assign]
         raise OdfError("the IPFS node failed at dag/import: block was not found locally")
 
