@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from opendatafabric import limits
 from opendatafabric.errors import OdfError
-from sync.backoff import wait_after
+from storage.backoff import wait_after
 from sync.object_requests import Expired
 from sync.smart.driver import ConversationBroken
 

@@ -16,7 +16,7 @@ import aiohttp
 
 from opendatafabric.errors import ObjectNotFound, OdfError, PeerUnavailable, TransferRejected
 from opendatafabric.limits import HTTP_CONNECT_S_MAX, HTTP_SILENCE_S_MAX
-from sync.backoff import Busy, asked_wait_s
+from storage.backoff import Busy, asked_wait_s
 from sync.smart.messages import TransferUrl
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=HTTP_CONNECT_S_MAX, sock_read=HTTP_SILENCE_S_MAX)

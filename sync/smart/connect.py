@@ -19,7 +19,7 @@ from opendatafabric.errors import (
     TransferRejected,
 )
 from opendatafabric.limits import MESSAGE_BYTES_MAX, PEER_SILENCE_S_MAX
-from sync.backoff import Busy, asked_wait_s, retried
+from storage.backoff import Busy, asked_wait_s, retried
 from sync.remote import RemoteLocation
 from sync.smart.channels import BASE64, ENCODINGS_HEADER, VERSION, VERSION_HEADER, SocketChannel, reads_base64
 from sync.smart.driver import Conversation

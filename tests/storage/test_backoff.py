@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from opendatafabric.errors import OdfError, PeerUnavailable, TransferRejected
-from sync import backoff
-from sync.backoff import Busy, asked_wait_s, retried
+from storage import backoff
+from storage.backoff import Busy, asked_wait_s, retried
 
 
 @pytest.fixture

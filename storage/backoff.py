@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from opendatafabric.errors import OdfError, PeerUnavailable
 
 T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
 TRIES: Final = 5
 FIRST_WAIT_S: Final = 0.2
 WAIT_S_MAX: Final = 20.0
@@ -30,8 +31,14 @@ class Busy(PeerUnavailable):
         self.retry_after_s = retry_after_s
 
 
-async def retried(action: Callable[[], Awaitable[T]], *, tries: int = TRIES, first_wait_s: float = FIRST_WAIT_S) -> T:
-    """What ``action`` returns, tried again while its error says that this may help.
+async def retried(
+    action: Callable[[], Awaitable[T]],
+    *,
+    tries: int = TRIES,
+    first_wait_s: float = FIRST_WAIT_S,
+    sleep: Sleep | None = None,
+) -> T:
+    """What ``action`` returns, tried again while its error says that this may help; ``sleep`` is asyncio's by default.
 
     Raises:
         OdfError: the first error that is not ``retryable``, or the last one.
@@ -42,18 +49,26 @@ async def retried(action: Callable[[], Awaitable[T]], *, tries: int = TRIES, fir
         except OdfError as error:
             if not error.retryable or attempt + 1 == tries:
                 raise
-            await wait_after(error, attempt, first_wait_s=first_wait_s)
+            await wait_after(error, attempt, first_wait_s=first_wait_s, sleep=sleep)
     raise AssertionError("a loop over at least one try returns or raises")
 
 
-async def wait_after(error: OdfError, attempt: int, *, first_wait_s: float = FIRST_WAIT_S) -> None:
+async def wait_after(
+    error: OdfError, attempt: int, *, first_wait_s: float = FIRST_WAIT_S, sleep: Sleep | None = None
+) -> None:
     """Sleep before the try that follows ``attempt`` (from 0), which ended in ``error``."""
+    wait = sleep or asyncio.sleep
     asked: float | None = getattr(error, "retry_after_s", None)
     if asked is not None:
-        await asyncio.sleep(min(asked, ASKED_WAIT_S_MAX))
+        await wait(min(asked, ASKED_WAIT_S_MAX))
         return
-    wait_s: float = min(first_wait_s * 2**attempt, WAIT_S_MAX)
-    await asyncio.sleep(wait_s * random.uniform(0.5, 1.0))
+    await wait(jittered_wait_s(attempt, first_wait_s=first_wait_s))
+
+
+def jittered_wait_s(attempt: int, *, first_wait_s: float, wait_s_max: float = WAIT_S_MAX) -> float:
+    """Twice as long for each attempt (from 0) up to the most, and of that a random part: many must not come at once."""
+    # Beyond 64 doublings floats would overflow, and everything is at its most anyway.
+    return min(first_wait_s * 2.0 ** min(attempt, 64), wait_s_max) * random.uniform(0.5, 1.0)
 
 
 def asked_wait_s(retry_after: str | None, now: float) -> float | None:
