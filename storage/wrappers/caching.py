@@ -41,10 +41,10 @@ class ObjectCache:
         if key not in self._sizes:
             return None
         try:
-            data = await self._store.read(key, size_max=self._sizes[key])
+            data: bytes | None = await self._store.read(key, size_max=self._sizes[key])
         except OdfError:
-            data = b""
-        if not await _is_right(key, data):
+            data = None
+        if data is None or not await _is_right(key, data):
             await self.drop(key)
             return None
         if key in self._sizes:
