@@ -1,5 +1,5 @@
-"""A store that counts and times what it is asked. Labels are the name of the store, the operation and how it ended: all
-from closed sets, never a key.
+"""A store that counts and times what it is asked. The labels (name of the store, operation, how it ended) come out of
+closed sets, never out of a key.
 """
 
 from __future__ import annotations

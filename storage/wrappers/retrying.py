@@ -90,10 +90,8 @@ class RetryingObjectStore(PassingObjectStore):
         failures = 0
         while True:
             try:
-                async for info in self.inner.list(prefix):
-                    if info.key not in told:
-                        told.add(info.key)
-                        yield info
+                async for info in _untold(self.inner.list(prefix), told):
+                    yield info
                 return
             except OdfError as error:
                 await self._patience.wait_after(error, failures)
@@ -127,3 +125,10 @@ class RetryingRefStore(PassingRefStore):
 
     async def list(self) -> dict[str, Multihash]:
         return await self._patience.retry(self.inner.list)
+
+
+async def _untold(infos: AsyncIterator[ObjectInfo], told: set[str]) -> AsyncIterator[ObjectInfo]:
+    async for info in infos:
+        if info.key not in told:
+            told.add(info.key)
+            yield info
