@@ -6,12 +6,14 @@ so that two writers queue instead of failing half-way.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import aiosqlite
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, event, make_url
@@ -22,6 +24,9 @@ from opendatafabric.errors import MalformedInput, StorageError, TransientStorage
 
 _BUSY_MS: Final = 15_000
 """How long a writer waits for another one."""
+
+_THREAD_END_S_MAX: Final = 5
+"""How long closing waits for the thread of a connection: what it runs at most is the statement it is in."""
 
 _CONNECTIONS_MAX: Final = 8
 """Connections to an SQLite file; each has a thread."""
@@ -37,6 +42,11 @@ class Database:
         self._engine = engine
         database = engine.url.database
         self._file = database if engine.dialect.name == "sqlite" and database != ":memory:" else None
+        self._drivers: list[aiosqlite.Connection] = []
+        if engine.dialect.name == "sqlite":
+            event.listen(engine.sync_engine, "do_connect", self._open_with_driver)
+            event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+            event.listen(engine.sync_engine, "begin", _begin_sqlite)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -68,7 +78,23 @@ class Database:
         return None if self._file is None else _file_state(f"{self._file}-wal") or _file_state(self._file)
 
     async def close(self) -> None:
+        """Close every connection, and wait for the thread of each: what it still does for somebody who went away ends
+        with a call to the event loop, which must be there. One that failed in opening the pool never knew."""
         await self._engine.dispose()
+        for driver in self._drivers:
+            if driver._thread.is_alive():
+                driver.stop()
+                await asyncio.to_thread(driver._thread.join, _THREAD_END_S_MAX)
+
+    def _open_with_driver(self, _: object, __: object, ___: object, parameters: dict[str, Any]) -> None:
+        parameters["async_creator_fn"] = self._driver
+
+    def _driver(self, *args: Any, **parameters: Any) -> aiosqlite.Connection:
+        # Known from its first moment on: who asks for a connection may go away before it is open.
+        driver = aiosqlite.connect(*args, **parameters)
+        driver._thread.daemon = True
+        self._drivers = [*(each for each in self._drivers if each._thread.is_alive()), driver]
+        return driver
 
 
 def open_database(url: str) -> Database:
@@ -83,9 +109,6 @@ def open_database(url: str) -> Database:
         raise MalformedInput(
             f"catalog URL cannot be used: {error}", hint="sqlite+aiosqlite:///catalog.sqlite"
         ) from None
-    if engine.dialect.name == "sqlite":
-        event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-        event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return Database(engine)
 
 

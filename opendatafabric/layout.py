@@ -7,7 +7,7 @@
     ├── checkpoints/<hash>    one checkpoint
     └── info/                 local to the place, never transferred
         ├── alias             "account/name" or "name"
-        └── config            aliases of remotes (written by kamu, kept as it is)
+        └── config            where it was pulled from and pushed to
 
 ``<hash>`` is the canonical base16 multihash, so that one object never has two keys.
 """

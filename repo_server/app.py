@@ -13,7 +13,7 @@ from aiohttp import WSCloseCode, web
 
 from catalog.catalog import open_catalog
 from catalog.reindex import reindex
-from opendatafabric.errors import OdfError, StorageError, UnsupportedOperation
+from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.names import AccountName
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
@@ -68,6 +68,7 @@ async def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[str]:
     """A server that listens; the address it listens on. At the end running requests are finished first."""
+    _check_public_url(settings)
     application = create_app(settings)
     runner = CountingRunner(
         application,
@@ -86,11 +87,18 @@ async def running(settings: Settings) -> AsyncIterator[str]:
         await _listen(runner, settings)
         address = _address_of(runner, settings)
         application[SERVICES].base_url = (settings.public_url or address).rstrip("/")
-        if settings.public_url is None and settings.host in _EVERY_ADDRESS:
-            SERVER.warning("clients elsewhere cannot use the URLs of objects: set ODF_PUBLIC_URL")
         yield address
     finally:
         await runner.cleanup()
+
+
+def _check_public_url(settings: Settings) -> None:
+    # The addresses of objects that clients are given are made of it; what a request says of the host is not trusted.
+    if settings.public_url is None and settings.host in _EVERY_ADDRESS:
+        raise MalformedInput(
+            f"a server on every address ({settings.host or 'all'}) must be told what clients call it",
+            hint=f"ODF_PUBLIC_URL=http://HOST:{settings.port or 'PORT'}, or listen on one address: --host 127.0.0.1",
+        )
 
 
 async def _listen(runner: web.AppRunner, settings: Settings) -> None:
@@ -146,6 +154,8 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 services.publisher = Publisher(repository, directory, catalog, keys, services.now)
             async with _in_background(services):
                 yield
+            await services.identities.settle()
+            await directory.settle()
 
     return prepared
 

@@ -82,9 +82,3 @@ async def read_json(request: web.Request, settings: Settings) -> dict[str, objec
     if not isinstance(value, dict):
         raise Refused(plain("expected a JSON object", HTTPStatus.UNPROCESSABLE_ENTITY))
     return value
-
-
-async def drain(request: web.Request, settings: Settings) -> None:
-    """Read the body and forget it."""
-    async for _ in pieces_of(request, settings):
-        pass

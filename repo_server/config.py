@@ -30,9 +30,13 @@ class Settings(BaseSettings):
     catalog_url: str | None = Field(None, description="SQLAlchemy URL; an SQLite file beside the datasets by default")
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 takes a free one")
-    public_url: str | None = Field(None, description="what clients call this server; needed behind a proxy")
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^\s?#]+$",
+        description="what clients call this server; needed behind a proxy and when listening on every address",
+    )
     tenancy: Tenancy = Field(Tenancy.MULTI, description="multi: /account/name; single: /name")
-    default_account: str = Field("admin", description="owner of datasets that say no other")
+    default_account: str = Field("default", description="owner of datasets that say no other; an account as any")
     default_visibility: Visibility = Field(Visibility.PRIVATE, description="of datasets found in the folder")
     anonymous_access: bool = Field(True, description="whether public datasets are served without a token")
     object_bytes_max: int = Field(OBJECT_BYTES_MAX, gt=0, description="largest object taken, in bytes")

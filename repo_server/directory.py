@@ -56,6 +56,11 @@ class Directory:
         """Look again next time."""
         self._known.forget(ref)
 
+    async def settle(self) -> None:
+        """Wait for what is being looked up, so that the catalog may be closed."""
+        await self._known.settle()
+        await self._roles.settle()
+
     async def _look_up(self, ref: DatasetRef) -> Hosted | None:
         entry = await self._entry(ref)
         if entry is None:

@@ -58,6 +58,10 @@ class Identities:
         except AuthenticationRequired as error:
             return Caller(token=token, reason=error.message)
 
+    async def settle(self) -> None:
+        """Wait for what is being looked up, so that the catalog may be closed."""
+        await self._known.settle()
+
     async def _authenticated(self, token: str) -> Authenticated:
         # Looked up by hash: how long a comparison takes then says nothing about the token.
         name = hashlib.sha256(token.encode(errors="surrogateescape")).digest()

@@ -68,6 +68,10 @@ class Remembered(Generic[Key, Value]):
         while len(self._values) > ENTRIES_MAX:
             self._values.popitem(last=False)
 
+    async def settle(self) -> None:
+        """Wait for every question that is under way, whether or not anybody waits for its answer."""
+        await asyncio.gather(*self._asked.values(), return_exceptions=True)
+
     def forget(self, key: Key) -> None:
         """Ask anew next time."""
         self._values.pop(key, None)

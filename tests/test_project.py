@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 
@@ -17,7 +19,6 @@ from tests.source_tree import FLOORS, ROOT, python_files, text_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORT_NAMES = {"ada_url": "ada-url", "jwt": "pyjwt", "yaml": "pyyaml", "prometheus_client": "prometheus-client"}
-NOT_IMPORTED = {"aiosqlite": "the driver that SQLAlchemy loads for sqlite+aiosqlite:// addresses"}
 UNDER = {"pydantic_settings": "pydantic-settings", "ruamel": "ruamel-yaml"}
 
 
@@ -40,7 +41,7 @@ def imported_libraries() -> set[str]:
 
 def test_what_the_code_imports_is_declared_and_nothing_else() -> None:
     declared = requirement_names(PROJECT["project"]["dependencies"])
-    assert imported_libraries() == declared - set(NOT_IMPORTED)
+    assert imported_libraries() == declared
 
 
 def test_every_declared_package_is_locked() -> None:
@@ -123,3 +124,42 @@ def test_the_lock_of_the_ipfs_node_names_a_hash_for_every_package_and_no_index()
     assert len(packages) > 100
     assert not [name for name, package in packages.items() if "resolved" in package]
     assert not [name for name, package in packages.items() if "integrity" not in package and "inBundle" not in package]
+
+
+def javaless_copy(folder: Path, *tools: str) -> dict[str, str]:
+    """A project of the Java script alone in ``folder``, and the variables of a shell without Java."""
+    for name in ("tools/java.sh", "requirements/java.txt"):
+        (folder / name).parent.mkdir()
+        shutil.copy(ROOT / name, folder / name)
+    venv.create(folder / ".venv", with_pip=False)
+    (folder / "bin").mkdir()
+    for name in ("sh", "dirname", "sed", "head", *tools):
+        found = shutil.which(name, path=f"{ROOT}/.tools/uv/bin{os.pathsep}{os.environ['PATH']}")
+        assert found is not None, name
+        (folder / "bin" / name).symlink_to(found)
+    kept = {name: value for name, value in os.environ.items() if name not in {"JAVA_HOME", "VIRTUAL_ENV"}}
+    return {**kept, "PATH": str(folder / "bin")}
+
+
+def run_java_script(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = ["tools/java.sh"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.slow
+def test_without_java_the_runtime_comes_from_a_locked_wheel_and_is_found_again(tmp_path: Path) -> None:
+    environment = javaless_copy(tmp_path, "uv")
+    for _ in range(2):
+        done = run_java_script(tmp_path, environment)
+        if "could not be installed" in done.stderr:
+            pytest.skip(f"no wheel of a Java runtime to be had: {done.stderr}")
+        found = done.stdout.removeprefix("java: ").strip()
+        assert Path(found).is_relative_to(tmp_path / ".venv")
+    version = subprocess.run([found, "-version"], capture_output=True, text=True, check=True).stderr
+    assert int(re.findall(r'version "(\d+)', version)[0]) >= 17
+
+
+def test_without_java_and_without_a_way_to_get_it_the_script_warns_and_goes_on(tmp_path: Path) -> None:
+    done = run_java_script(tmp_path, javaless_copy(tmp_path))
+    assert "Spark will not start" in done.stderr
+    assert done.stdout == ""

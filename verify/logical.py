@@ -16,7 +16,6 @@ from typing import BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from opendatafabric.chain.schema_changes import ChangeKind, schema_changes
 from opendatafabric.data.arrow_schema import arrow_schema_to_odf, read_legacy_schema
@@ -69,7 +68,7 @@ def check_records(file: BinaryIO, claims: SliceClaims) -> tuple[int, list[Findin
         with closing(ParquetRecords(_again(file))) as records:
             count = records.num_rows
             findings.extend(_check_count(count, claims))
-            findings.extend(_check_schema(file, records.schema, claims))
+            findings.extend(_check_schema(records, claims))
             findings.extend(_check_columns(records, claims))
         findings.extend(_check_logical_hash(file, claims))
     except _UNREADABLE as error:
@@ -100,15 +99,14 @@ def _check_count(found: int, claims: SliceClaims) -> Iterator[Finding]:
         yield _differs("record-count-differs", "the slice has another number of records", expected, found)
 
 
-def _check_schema(file: BinaryIO, stored: pa.Schema, claims: SliceClaims) -> Iterator[Finding]:
+def _check_schema(records: ParquetRecords, claims: SliceClaims) -> Iterator[Finding]:
     """Whether the columns are those in force, by the Parquet types or by the Arrow schema that a writer embedded."""
     if not isinstance(claims.schema, SetDataSchema):
         return
     declared = _declared(claims.schema)
-    if not _differences(declared, stored):
+    if not _differences(declared, records.schema):
         return
-    with closing(_again(file)) as again:
-        differences = _differences(declared, pq.read_schema(again))
+    differences = _differences(declared, records.embedded_schema or records.schema)
     if differences:
         message = "the columns are not those of the schema in force"
         yield _differs("schema-differs", message, None, "; ".join(differences[:20]))

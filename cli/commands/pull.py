@@ -14,16 +14,21 @@ from cli.datasets import local_repository
 from cli.ipfs import IpfsGateway, Trustless, ipfs_access
 from cli.options import AsJson, RepositoryOption
 from cli.progress import progress_bars
+from cli.remotes import local_ref, remember, remembered
 from cli.transfers import local_alias, print_transfer
 from opendatafabric.multihash import Multihash
+from storage.dataset_config import Direction
 from storage.ipfs.access import IpfsAccess
+from storage.repository import Repository
 from sync.pull import pull_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
 
 
 def command(
-    remotes: Annotated[list[str], typer.Argument(metavar="URL|DIR", help="Where the datasets are.")],
+    remotes: Annotated[
+        list[str], typer.Argument(metavar="URL|DIR|REF", help="Where the datasets are, or which of yours.")
+    ],
     name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="What to call it here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a chain that has diverged.")] = False,
     metadata_only: Annotated[bool, typer.Option("--metadata-only", help="Blocks without their objects.")] = False,
@@ -39,11 +44,13 @@ def command(
     """Fetch datasets, or what is new in them, and check everything before it becomes visible.
 
     By the smart protocol from odf+http(s)://, by the simple one from http(s)://, ipfs://, ipns://, file:// and folders.
-    After a failure the same command goes on where it stopped.
+    After a failure the same command goes on where it stopped. A dataset of the repository is fetched from where it was
+    pulled before.
 
     \b
     Example:
         odf pull odf+http://127.0.0.1:8080/examples/us.faa.airports
+        odf pull us.faa.airports
         odf pull ipns://k51... --as weather --ipfs-gateway http://127.0.0.1:8080
         odf pull file:///data/workspace/.kamu/datasets/fed01... --as weather
     """
@@ -58,15 +65,28 @@ def command(
     target = local_repository(repository)
     access = ipfs_access(ipfs_gateway, trustless=trustless)
 
-    def pull_one(remote: str) -> None:
+    def pull_one(given: str) -> None:
+        remote, known_as = asyncio.run(_remote_of(given, target))
         source = parse_remote(remote)
-        place = RepositoryTarget(target, local_alias(source, name))
-        print_transfer(str(place.alias), asyncio.run(_pull(source, place, options, access)), as_json=as_json)
+        place = RepositoryTarget(target, local_alias(source, name or known_as))
+        result = asyncio.run(_pull(source, place, options, access))
+        if not dry_run:
+            remember(asyncio.run(target.find(place.alias)).path, Direction.PULL, remote)
+        print_transfer(str(place.alias), result, as_json=as_json)
 
     if len(remotes) == 1:
         pull_one(remotes[0])
     else:
         run_each(remotes, pull_one, as_json=as_json)
+
+
+async def _remote_of(given: str, target: Repository) -> tuple[str, str | None]:
+    """Where to pull from, and what the dataset is called here if it is here."""
+    ref = local_ref(given)
+    if ref is None:
+        return given, None
+    entry = await target.find(ref)
+    return remembered(given, entry.path, Direction.PULL), str(entry.alias)
 
 
 async def _pull(

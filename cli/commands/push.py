@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Final
 
 import aiohttp
 import typer
 
 from cli.credentials import token_for
-from cli.datasets import opened
+from cli.datasets import locate, opened
 from cli.options import AsJson, RepositoryOption
 from cli.progress import progress_bars
+from cli.remotes import local_ref, remember, remembered
 from cli.transfers import print_transfer
+from storage.dataset_config import Direction
+from storage.open import local_folder
 from sync.push import push_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.smart.messages import Visibility as WireVisibility
@@ -32,7 +36,10 @@ WIRE: Final[dict[Visibility, WireVisibility]] = {Visibility.PRIVATE: "Private", 
 
 def command(
     ref: Annotated[str, typer.Argument(metavar="REF|DIR", help="The dataset.")],
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="Where it goes: odf+http(s)://… or a folder.")],
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="URL", help="Where it goes: odf+http(s)://… or a folder; by default as before."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a chain that has diverged.")] = False,
     visibility: Annotated[
         Visibility, typer.Option("--visibility", case_sensitive=False, help="Of a dataset that is new there.")
@@ -46,10 +53,27 @@ def command(
     \b
     Example:
         odf push us.faa.airports --to odf+http://127.0.0.1:8080/alice/airports --visibility public
+        odf push us.faa.airports
     """
     options = TransferOptions(force=force, dry_run=dry_run, visibility=WIRE[visibility])
-    result = asyncio.run(_push(ref, repository, parse_remote(to), options))
-    print_transfer(to, result, as_json=as_json)
+    folder = _folder_of(ref, repository)
+    remote = to if to is not None else _remote_of(ref, folder)
+    result = asyncio.run(_push(ref, repository, parse_remote(remote), options))
+    if folder is not None and not dry_run:
+        remember(folder, Direction.PUSH, remote)
+    print_transfer(remote, result, as_json=as_json)
+
+
+def _folder_of(ref: str, repository: str) -> Path | None:
+    """Where a dataset of the repository lies; ``None`` for one elsewhere, whose folder is not ours to change."""
+    located = asyncio.run(locate(ref, repository))
+    return local_folder(located.location) if local_ref(ref) is not None and located.is_local else None
+
+
+def _remote_of(ref: str, folder: Path | None) -> str:
+    if folder is None:
+        raise typer.BadParameter("--to is needed: only for datasets of the repository is it remembered")
+    return remembered(ref, folder, Direction.PUSH)
 
 
 async def _push(ref: str, repository: str, target: RemoteLocation, options: TransferOptions) -> TransferResult:

@@ -35,7 +35,7 @@ class ParquetRecords:
     """A Parquet file whose schema has been read and checked.
 
     ``leaves`` are the columns that are hashed, ``schema`` has the names and nesting of all fields by Parquet types
-    alone, ``num_rows`` is what the footer says.
+    alone, ``embedded_schema`` the Arrow schema that a writer left in the file, ``num_rows`` is what the footer says.
 
     Raises:
         MalformedData: no Parquet file, or one with a type that has no logical hash.
@@ -47,11 +47,11 @@ class ParquetRecords:
         self._opened_here = isinstance(source, str)
         self._source = pa.OSFile(source) if isinstance(source, str) else pa.PythonFile(source, mode="r")
         footer = read_footer(_footer_bytes(self._source))
-        embedded = None if footer.arrow_schema is None else decode_arrow_schema(footer.arrow_schema)
+        self.embedded_schema = None if footer.arrow_schema is None else decode_arrow_schema(footer.arrow_schema)
         with _reading():
             self._file = _open(self._source, footer, None)
             self.schema: pa.Schema = self._file.schema_arrow
-            self.leaves = parquet_leaves(self.schema, _columns(self._file), embedded)
+            self.leaves = parquet_leaves(self.schema, _columns(self._file), self.embedded_schema)
             unit = _int96_unit(self.leaves)
             if unit not in (None, "ns"):
                 self._file = _open(self._source, footer, unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,21 @@ async def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path: Path)
         async with open_catalog(sqlite_url(path)):
             pass
     assert path.read_bytes() == b"not a database" * 1_000
+
+
+async def test_closing_waits_for_a_statement_of_somebody_who_went_away(url: str, catalog: Catalog) -> None:
+    before = set(threading.enumerate())
+    database = open_database(url)
+    slow = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 300000) SELECT max(x) FROM n"
+
+    async def ask() -> None:
+        async with database.reading() as connection:
+            await connection.execute(text(slow))
+
+    asking = asyncio.create_task(ask())
+    while not set(threading.enumerate()) - before:  # noqa: ASYNC110  the thread of the connection begins
+        await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.wait({asking})
+    await database.close()
+    assert not [thread for thread in threading.enumerate() if thread not in before and "worker" in thread.name]

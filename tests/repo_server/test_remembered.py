@@ -81,6 +81,19 @@ async def test_who_goes_away_does_not_take_the_answer_from_others() -> None:
     assert await second == 1
 
 
+async def test_settling_waits_for_questions_nobody_waits_for_any_more() -> None:
+    questions = Questions()
+    questions.let.clear()
+    asking = asyncio.create_task(questions.ask())
+    await asyncio.sleep(0)
+    asking.cancel()
+    settling = asyncio.create_task(questions.answers.settle())
+    await asyncio.sleep(0)
+    assert not settling.done()
+    questions.let.set()
+    await settling
+
+
 async def test_errors_are_not_remembered() -> None:
     answers: Remembered[str, int] = Remembered(lambda: 1)
 

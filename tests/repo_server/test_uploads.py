@@ -40,6 +40,16 @@ async def test_putting_again_succeeds_and_changes_nothing(server: Hosted, chain:
     assert (await server.ask("GET", path)).body == CONTENT
 
 
+async def test_a_damaged_object_is_healed_by_sending_it_again(server: Hosted, chain: ChainBuilder) -> None:
+    path = f"{server.path('open')}/data/{NAME}"
+    await server.ask("PUT", path, who="alice", data=CONTENT)
+    entry = await server.repository.find(server.alias("open"))
+    (entry.path / "data" / str(NAME)).write_bytes(bytes(len(CONTENT)))
+    assert (await server.ask("PUT", path, who="alice", data=bytes(len(CONTENT)))).status == 400
+    assert (await server.ask("PUT", path, who="alice", data=CONTENT)).status == 200
+    assert (await server.ask("GET", path)).body == CONTENT
+
+
 async def test_many_who_put_the_same_object_all_succeed(server: Hosted, chain: ChainBuilder) -> None:
     path = f"{server.path('open')}/data/{NAME}"
     answers = await asyncio.gather(*(server.ask("PUT", path, who="alice", data=CONTENT) for _ in range(8)))
