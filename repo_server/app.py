@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import time
 from collections.abc import AsyncIterator, Callable
@@ -57,6 +58,7 @@ async def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         loop.add_signal_handler(number, stop.set)
     try:
         async with running(settings) as address:
+            gc.freeze()  # what was loaded to start never becomes garbage: looking through it would hold up requests
             on_ready(address)
             await stop.wait()
             SERVER.info("stopping")

@@ -7,7 +7,9 @@ who may write to it, and only where objects are moved.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
+from typing import Final
 
 from aiohttp import web
 
@@ -20,6 +22,9 @@ from repo_server.identity import Caller
 from repo_server.problems import Refused as Refused  # noqa: PLC0414  handlers take it from here
 from repo_server.problems import plain
 from repo_server.services import SERVICES, Services
+
+_ALIASES_REMEMBERED: Final = 1_000
+"""Paths whose names are not read anew for each request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +104,15 @@ async def _look(request: web.Request) -> Visit:
 
 
 def _alias_of(request: web.Request) -> DatasetAlias:
-    account = request.match_info.get("account")
     try:
-        name = DatasetName(request.match_info["name"])
-        return DatasetAlias(None if account is None else AccountName(account), name)
+        return _alias(request.match_info.get("account"), request.match_info["name"])
     except MalformedIdentifier:
         raise Refused(web.Response(status=HTTPStatus.BAD_REQUEST)) from None
+
+
+@lru_cache(_ALIASES_REMEMBERED)
+def _alias(account: str | None, name: str) -> DatasetAlias:
+    return DatasetAlias(None if account is None else AccountName(account), DatasetName(name))
 
 
 async def _require(found: Visit, hosted: Hosted, needed: Access) -> None:

@@ -57,11 +57,12 @@ async def add_browser_headers(request: web.Request, response: web.StreamResponse
 async def _answered(request: web.Request, handler: Handler, request_id: str) -> web.StreamResponse:
     if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
         return _preflight()
-    if request.app[SERVICES].busy():
+    services = request.app[SERVICES]
+    if services.busy():
         return plain("Too many requests at once", HTTPStatus.SERVICE_UNAVAILABLE)
+    services.requests += 1
     try:
-        with request.app[SERVICES].counted():
-            return await _handled(request, handler)
+        return await _handled(request, handler)
     except OdfError as error:
         if status_of(error) is HTTPStatus.INTERNAL_SERVER_ERROR:
             SERVER.error("a request failed: %s", error, exc_info=error, extra={"fields": {"request_id": request_id}})
@@ -71,6 +72,8 @@ async def _answered(request: web.Request, handler: Handler, request_id: str) -> 
     except Exception as error:
         SERVER.error("a request crashed", exc_info=error, extra={"fields": {"request_id": request_id}})
         return json_response({"error": "Internal Server Error"}, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+    finally:
+        services.requests -= 1
 
 
 async def _handled(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -48,9 +48,10 @@ IPFS_ROUTES: Final = (
 )
 """Routes of a server that provides for IPFS. Accounts, or in single tenancy datasets, called like them are hidden."""
 
+# What is asked for most stands first: they are tried one after another.
 DATASET_ROUTES: Final = (
-    Route("GET", "/refs/{ref}", simple.get_ref, "where a head points"),
     Route("GET", "/blocks/{hash}", simple.get_block, "a metadata block, byte for byte"),
+    Route("GET", "/refs/{ref}", simple.get_ref, "where a head points"),
     Route("GET", "/data/{hash}", simple.get_data, "a data slice"),
     Route("PUT", "/data/{hash}", simple.put_data, "send a data slice"),
     Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -39,19 +38,11 @@ class Services:
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)
     stopping: bool = False
     requests: int = 0
+    """How many are being served."""
 
     def busy(self) -> bool:
         """Whether as many requests are served as may be at once."""
         return self.requests >= self.settings.requests_at_once
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """A request that is being served."""
-        self.requests += 1
-        try:
-            yield
-        finally:
-            self.requests -= 1
 
 
 SERVICES: web.AppKey[Services] = web.AppKey("services", Services)
