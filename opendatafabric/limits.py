@@ -77,6 +77,10 @@ READ_CHUNK_BYTES: Final = 1024 * 1024
 INLINE_HASH_BYTES_MAX: Final = 32 * 1024
 """Up to this size hashing costs less than a hop to a thread."""
 
+BODY_BUFFER_BYTES: Final = 512 * 1024
+"""Bytes of an arriving body that wait to be taken before its sender is held up, and about as many again: reading goes
+on while the pieces before are handed over, and is not stopped and started for each."""
+
 PIECES_IN_FLIGHT_MAX: Final = 4
 """Pieces of one upload waiting to be hashed or written: enough to overlap both, little memory for many uploads."""
 

@@ -15,6 +15,7 @@ from aiohttp import WSCloseCode, web
 from catalog.catalog import open_catalog
 from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
+from opendatafabric.limits import BODY_BUFFER_BYTES
 from opendatafabric.names import AccountName
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
@@ -82,6 +83,7 @@ async def running(settings: Settings) -> AsyncIterator[str]:
         lingering_time=1.0,
         max_line_size=_HEADER_BYTES_MAX,
         max_field_size=_HEADER_BYTES_MAX,
+        read_bufsize=BODY_BUFFER_BYTES,
         shutdown_timeout=settings.stop_s,
     )
     await runner.setup()
