@@ -90,6 +90,12 @@ FLUSH_EVERY_BYTES: Final = 64 * 1024 * 1024
 LOCK_WAIT_S_MAX: Final = 30
 """Longest wait for the lock of a BlockRef or a repository: it is held for a few flushes of the disk."""
 
+LEASE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Largest note of what a transfer is about to publish: eight bytes an object, so eight million objects."""
+
+SWEEP_HOLD_S_MAX: Final = 2
+"""A sweep pauses after so many seconds, so that a publisher that waits for it does not wait long."""
+
 FOLLOW_BLOCKS_MAX: Final = 1_000
 """Blocks read in one hop to a thread when walking a chain: the hop costs nothing beyond some hundred."""
 

@@ -27,7 +27,7 @@ from repo_server.logs import SERVER, start_logging
 from repo_server.middleware import add_browser_headers, around
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
-from repo_server.sweeping import sweep_for_ever
+from repo_server.sweeping import collect_for_ever, sweep_for_ever
 from storage.local.derived import LocalDerivedStore
 from storage.repository import Repository
 
@@ -172,7 +172,7 @@ def _packs(settings: Settings) -> LocalDerivedStore | None:
 @asynccontextmanager
 async def _in_background(services: Services) -> AsyncIterator[None]:
     """What goes on beside the requests, ended before the services are closed."""
-    tasks = [asyncio.create_task(sweep_for_ever(services))]
+    tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
     if services.publisher is not None:
         tasks.append(asyncio.create_task(services.publisher.run_for_ever()))
     try:

@@ -1,13 +1,15 @@
-"""What expires goes away: uploads nobody continued, new datasets whose first push never ended, answers nobody needs."""
+"""What expires goes away: abandoned uploads, first pushes that never ended, answers nobody needs, garbage."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from opendatafabric.errors import OdfError
 from repo_server.logs import SERVER
 from repo_server.services import Services
+from storage.collect_repository import collect_repository
 from storage.local.objects import LocalObjectStore
 from storage.uploads import Uploads
 
@@ -17,13 +19,35 @@ _PACKS_UNUSED_S: Final = 7 * 86_400
 
 
 async def sweep_for_ever(services: Services) -> None:
-    """Look every ten minutes; a failure is logged and tried again."""
+    """Look every ten minutes for what has expired."""
+    await _repeat(lambda: sweep(services), _INTERVAL_S, "sweeping")
+
+
+async def collect_for_ever(services: Services) -> None:
+    """Collect garbage as often as the settings say."""
+    if services.settings.gc_interval_s:
+        await _repeat(lambda: collect_garbage(services), services.settings.gc_interval_s, "garbage collection")
+
+
+async def _repeat(job: Callable[[], Awaitable[None]], interval_s: float, name: str) -> None:
+    """A failure is logged and tried again."""
     while True:
-        await asyncio.sleep(_INTERVAL_S)
+        await asyncio.sleep(interval_s)
         try:
-            await sweep(services)
+            await job()
         except OdfError as error:
-            SERVER.warning("sweeping failed: %s", error)
+            SERVER.warning("%s failed: %s", name, error)
+
+
+async def collect_garbage(services: Services) -> None:
+    """Delete what no dataset needs, from every dataset."""
+    freed = 0
+    async for each in collect_repository(services.repository, grace_s=services.settings.gc_grace_s):
+        freed += each.collected.freed_bytes
+        if each.collected.refused is not None:
+            SERVER.warning("dataset %s is damaged, run odf fsck: %s", each.name, each.collected.refused)
+    if freed:
+        SERVER.info("garbage collection freed %d bytes", freed)
 
 
 async def sweep(services: Services) -> None:

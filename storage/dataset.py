@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import pairwise
 from typing import cast
 
@@ -43,6 +44,8 @@ from storage.chain_walk import (
     walk_additions,
     walk_back,
 )
+from storage.held_chain import held_chain
+from storage.leases import pinned, to_its_end
 from storage.protocols import ObjectReader, ObjectStore, RefStore
 from storage.ref_text import ref_conflict
 
@@ -157,6 +160,12 @@ class Dataset:
         """Those of ``files`` that are not stored in the size the chain says; each once."""
         return [file for file, _ in await self._object_faults(files)]
 
+    @asynccontextmanager
+    async def held(self, files: Iterable[ObjectFile]) -> AsyncIterator[None]:
+        """Inside, garbage collection takes none of ``files``: what is found stored stays; errors as ``pinned``."""
+        async with pinned(self.writable_objects().leases, map(object_key, files)):
+            yield
+
     async def _object_faults(self, files: Iterable[ObjectFile]) -> list[tuple[ObjectFile, OdfError]]:
         at_once = asyncio.Semaphore(OBJECT_CHECKS_AT_ONCE)
 
@@ -222,7 +231,13 @@ class Dataset:
         batch = {block_key(block.hash): block.raw for block in blocks}
         new_head = blocks[-1].hash
         await self.publish(
-            (batch,), files=files, expected_head=expected_head, new_head=new_head, state=state, block_ref=block_ref
+            (batch,),
+            files=files,
+            base=base,
+            expected_head=expected_head,
+            new_head=new_head,
+            state=state,
+            block_ref=block_ref,
         )
         return new_head
 
@@ -231,6 +246,7 @@ class Dataset:
         batches: Iterable[Mapping[str, bytes]],
         *,
         files: Iterable[ObjectFile],
+        base: Multihash | None,
         expected_head: Multihash | None,
         new_head: Multihash,
         state: ChainState | None = None,
@@ -238,20 +254,25 @@ class Dataset:
     ) -> None:
         """The end of every append, for blocks that were proved already: objects, blocks, ref, in this order.
 
-        ``batches`` are raw blocks by key, taken one after another in a thread; ``files`` are all objects they add.
+        ``batches`` are raw blocks by key, taken one after another in a thread; they follow the block ``base``.
+        ``files`` are all objects they add. Garbage collection takes none of it, nor anything below ``base``.
 
         Raises:
             ObjectNotFound, SizeMismatch: an object is not there.
             RefConflict: ``block_ref`` moved meanwhile; the blocks stay as garbage.
         """
-        objects = self.writable_objects()
-        faults = await self._object_faults(files)
-        if faults:
-            raise faults[0][1]
+        objects, distinct = self.writable_objects(), list(dict.fromkeys(files))
         rest = iter(batches)
-        while (batch := await asyncio.to_thread(next, rest, None)) is not None:
-            await objects.put_many(batch)
-        await self.refs.compare_and_swap(block_ref, expected=expected_head, new=new_head)
+        async with AsyncExitStack() as pins:
+            await pins.enter_async_context(held_chain(objects, base, below=expected_head))
+            await pins.enter_async_context(self.held(distinct))
+            faults = await self._object_faults(distinct)
+            if faults:
+                raise faults[0][1]
+            while (batch := await asyncio.to_thread(next, rest, None)) is not None:
+                await pins.enter_async_context(pinned(objects.leases, batch))
+                await objects.put_many(batch)
+            await to_its_end(self.refs.compare_and_swap(block_ref, expected=expected_head, new=new_head))
         if state is not None:
             self._states.put(new_head, state)
 

@@ -13,9 +13,12 @@ from opendatafabric.limits import BLOCK_BYTES_MAX, READ_CHUNK_BYTES
 from opendatafabric.multihash import Multihash, physical_hash
 from storage.hashing_stream import gathered
 from storage.keys import is_addressed, split_key
+from storage.protocols import LeaseStore
 from storage.reading import followed
 from storage.ref_text import ref_conflict
-from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
+from storage.values import ByteRange, Capabilities, Followed, Lease, LeaseKind, ObjectInfo, Quarantined, WriteMode
+
+Infos = list[ObjectInfo]
 
 
 class MemoryObjectStore:
@@ -23,6 +26,7 @@ class MemoryObjectStore:
 
     def __init__(self) -> None:
         self.capabilities = Capabilities(writable=True, listable=True)
+        self.leases: LeaseStore = MemoryLeaseStore()
         self.objects: dict[str, bytes] = {}
         self.quarantined: dict[str, bytes] = {}
         self._times: dict[str, float] = {}
@@ -48,7 +52,8 @@ class MemoryObjectStore:
 
     async def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         for key in [key for key in self.objects if key.startswith(prefix)]:
-            yield await self.stat(key)
+            if key in self.objects:  # it may have gone while the caller looked at another
+                yield await self.stat(key)
 
     def local_path(self, key: str) -> Path | None:
         split_key(key)
@@ -71,6 +76,7 @@ class MemoryObjectStore:
         data = b"".join([piece async for piece in gathered(pieces, size_max=size_max)])
         token = str(next(self._tokens))
         self.quarantined[token] = data
+        self._times[token] = time.time()
         return Quarantined(token, physical_hash(data), len(data))
 
     async def publish(self, quarantined: Quarantined, key: str) -> None:
@@ -81,6 +87,13 @@ class MemoryObjectStore:
 
     async def discard(self, quarantined: Quarantined) -> None:
         self.quarantined.pop(quarantined.token, None)
+
+    async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
+        infos = [ObjectInfo(token, len(data), self._times[token]) for token, data in self.quarantined.items()]
+        old = [info for info in infos if info.modified_at < before]
+        for info in [] if dry_run else old:
+            del self.quarantined[info.key]
+        return old
 
     async def delete(self, key: str) -> None:
         split_key(key)
@@ -96,6 +109,25 @@ class MemoryObjectStore:
     def _set(self, key: str, data: bytes) -> None:
         self.objects[key] = bytes(data)
         self._times[key] = time.time()
+
+
+class MemoryLeaseStore:
+    """A LeaseStore for the tasks of one process."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, Lease] = {}
+        self._tokens = count()
+
+    async def place(self, kind: LeaseKind, contents: bytes) -> Lease:
+        lease = Lease(str(next(self._tokens)), kind, contents, time.time())
+        self.notes[lease.token] = lease
+        return lease
+
+    async def withdraw(self, lease: Lease) -> None:
+        self.notes.pop(lease.token, None)
+
+    async def standing(self) -> list[Lease]:
+        return list(self.notes.values())
 
 
 class MemoryRefStore:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.multihash import Multihash
-from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
+from storage.values import ByteRange, Capabilities, Followed, Lease, LeaseKind, ObjectInfo, Quarantined, WriteMode
 
 
 class ObjectReader(Protocol):
@@ -56,11 +56,35 @@ class ObjectReader(Protocol):
         ...
 
 
+class LeaseStore(Protocol):
+    """Notes about who publishes and who deletes, seen by every process over the same store (``storage/leases.py``).
+
+    A note stands until it is withdrawn or its holder has died; when in doubt it stands.
+    """
+
+    async def place(self, kind: LeaseKind, contents: bytes) -> Lease:
+        """A new note: every ``standing`` that begins after the return tells it."""
+        ...
+
+    async def withdraw(self, lease: Lease) -> None:
+        """Take a note back; never fails, at worst the note stands until its holder has died."""
+        ...
+
+    async def standing(self) -> list[Lease]:
+        """Every note that stands, whoever placed it."""
+        ...
+
+
 class ObjectStore(ObjectReader, Protocol):
     """Writing. A returned write survives a power cut. Readers see a key absent or whole, never in part.
 
     ``StorageFull`` is permanent and leaves nothing behind. A read-only store raises ``UnsupportedOperation``.
     """
+
+    @property
+    def leases(self) -> LeaseStore:
+        """Where its users agree on what may be deleted."""
+        ...
 
     async def put(self, key: str, data: bytes, mode: WriteMode = WriteMode.KEEP) -> None:
         """Write a small object; the caller has checked its hash.
@@ -91,6 +115,13 @@ class ObjectStore(ObjectReader, Protocol):
 
     async def discard(self, quarantined: Quarantined) -> None:
         """Forget quarantined bytes; unknown ones are no error."""
+        ...
+
+    async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> list[ObjectInfo]:
+        """Forget what arrived, or began to, and was not touched since ``before`` (seconds as the store counts them).
+
+        Told under the names the store has for it. Resumable uploads have a lease of their own and are left alone.
+        """
         ...
 
     async def delete(self, key: str) -> None:

@@ -48,6 +48,27 @@ class Quarantined:
     size: int
 
 
+class LeaseKind(Enum):
+    """What the holder of a lease is about to do."""
+
+    PIN = "pin"
+    """Make objects reachable; says which."""
+    HEAD = "head"
+    """Read a chain; says its head."""
+    SWEEP = "sweep"
+    """Delete what nobody needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A note of a living holder; ``placed_at`` in seconds since 1970 as the store counts them."""
+
+    token: str
+    kind: LeaseKind
+    contents: bytes
+    placed_at: float
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a store can do by its nature."""

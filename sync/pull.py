@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Final
 
 import aiohttp
@@ -69,10 +70,12 @@ class _SmartPull:
         self._session, self._target, self._options, self._progress = session, target, options, progress
         self._dataset: Dataset | None = None
         self._head: Multihash | None = None
+        self._base: Multihash | None = None
         self._examined: Examined | None = None
         self._plan = TransferPlan()
         self._old_heads: list[Multihash | None] = []
         self._moved: list[Counter] = []
+        self._held = AsyncExitStack()
 
     async def run(self, source: RemoteLocation, token: str | None) -> TransferResult:
         """One conversation."""
@@ -89,7 +92,7 @@ class _SmartPull:
         }
         options = self._options
         script = pull_client(begin_after=options.since or self._head, stop_at=options.stop_at, force=options.force)
-        async with open_conversation(self._session, source, "pull", token) as conversation:
+        async with self._held, open_conversation(self._session, source, "pull", token) as conversation:
             new_head = await run_script(script, conversation, world)
         moved = sum(counter.done for counter in self._moved)
         return TransferResult(self._old_heads[0], new_head or self._head, self._plan, moved, options.dry_run)
@@ -103,6 +106,7 @@ class _SmartPull:
         first = await asyncio.to_thread(effect.pack.first)
         state = await state_before(self._dataset, first, force=self._options.force)
         total = self._plan.num_blocks
+        self._base = first.prev_block_hash
         self._examined = await asyncio.to_thread(
             effect.pack.examine, state, on_block=lambda count: self._progress(BLOCKS, count, total)
         )
@@ -111,6 +115,7 @@ class _SmartPull:
             self._dataset = await self._target.create(seed_of(first).dataset_id, self._options.visibility)
         if self._options.metadata_only:
             return ()
+        await self._held.enter_async_context(self._dataset.held(self._examined.files))
         missing = await self._dataset.missing_objects(self._examined.files)
         self._moved.append(Counter(self._progress, missing))
         return missing
@@ -143,6 +148,7 @@ class _SmartPull:
         await self._dataset.publish(
             effect.pack.batches(FOLLOW_BLOCKS_MAX),
             files=() if self._options.metadata_only else self._examined.files,
+            base=self._base,
             expected_head=self._head,
             new_head=self._examined.head,
             state=self._examined.state,

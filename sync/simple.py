@@ -47,17 +47,20 @@ async def copy_chain(
     examined = await asyncio.to_thread(examine_blocks, blocks, state)
     if dataset is None:
         dataset = await target.create(seed_of(blocks[0]).dataset_id, options.visibility)
-    missing = [] if options.metadata_only else await dataset.missing_objects(examined.files)
-    await copy_objects(source.objects, dataset.writable_objects(), missing, progress=progress)
+    files = () if options.metadata_only else examined.files
     rest = iter(blocks)
     batches = iter(lambda: {block_key(block.hash): block.raw for block in islice(rest, FOLLOW_BLOCKS_MAX)}, {})
-    await dataset.publish(
-        batches,
-        files=() if options.metadata_only else examined.files,
-        expected_head=old_head,
-        new_head=examined.head,
-        state=examined.state,
-    )
+    async with dataset.held(files):
+        missing = await dataset.missing_objects(files)
+        await copy_objects(source.objects, dataset.writable_objects(), missing, progress=progress)
+        await dataset.publish(
+            batches,
+            files=files,
+            base=blocks[0].prev_block_hash,
+            expected_head=old_head,
+            new_head=examined.head,
+            state=examined.state,
+        )
     return TransferResult(old_head, examined.head, plan, len(missing))
 
 

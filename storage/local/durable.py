@@ -295,6 +295,15 @@ def locked(folder: int, what: str) -> Iterator[None]:
         fcntl.flock(folder, fcntl.LOCK_UN)
 
 
+def is_unlocked(descriptor: int) -> bool:
+    """Whether nobody else holds the lock of an open file. Askers do not disturb each other."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 def try_lock(folder: int) -> bool:
     """Take the lock on an open file or folder, unless somebody else holds it; closing lets go of it."""
     try:

@@ -19,13 +19,17 @@ from opendatafabric.limits import BLOCK_BYTES_MAX, READ_CHUNK_BYTES
 from storage.hashing_stream import hash_while
 from storage.keys import OBJECT_FOLDERS, is_addressed, is_object_key, split_key
 from storage.local import durable
+from storage.local.leases import LocalLeaseStore
 from storage.local.pending import PendingFile
+from storage.local.quarantine_files import expire
+from storage.protocols import LeaseStore
 from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
 
 QUARANTINE_FOLDER: Final = DATA
 """Where arriving bytes wait: on the file system they will be published on, whatever they turn out to be."""
 
 _LISTED_AT_ONCE: Final = 1_000
+Infos = list[ObjectInfo]
 
 
 class LocalObjectStore:
@@ -34,6 +38,7 @@ class LocalObjectStore:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.capabilities = Capabilities(writable=True, listable=True, sendfile=True)
+        self.leases: LeaseStore = LocalLeaseStore(root)
 
     # --- reading
 
@@ -95,6 +100,9 @@ class LocalObjectStore:
     async def discard(self, quarantined: Quarantined) -> None:
         if durable.is_pending_name(quarantined.token):
             await asyncio.to_thread(self._remove, QUARANTINE_FOLDER, quarantined.token)
+
+    async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
+        return await asyncio.to_thread(expire, self.root, before=before, dry_run=dry_run)
 
     async def delete(self, key: str) -> None:
         await asyncio.to_thread(self._remove, *split_key(key))

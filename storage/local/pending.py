@@ -25,6 +25,7 @@ class PendingFile:
         self._unflushed = 0
         with durable.translated(f"create a file in {part}/"), durable.opened_folder(root, part, create=True) as folder:
             self._descriptor = os.open(self.name, durable.CREATE_FLAGS, 0o644, dir_fd=folder)
+            durable.try_lock(self._descriptor)  # so that nobody takes it for one that was left behind
 
     def write(self, piece: bytes) -> None:
         """Append ``piece``; every ``FLUSH_EVERY_BYTES`` also to the disk."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, suppress
 from typing import Protocol
 
 from opendatafabric.chain.objects import ObjectFile
@@ -17,12 +18,15 @@ from opendatafabric.errors import (
     ChainsDiverged,
     ProtocolViolation,
     SeedConflict,
+    StorageError,
+    UnsupportedOperation,
 )
 from opendatafabric.limits import DERIVED_IN_MEMORY_BYTES_MAX, FOLLOW_BLOCKS_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import Seed
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
+from storage.leases import held_head
 from storage.memory import MemoryDerivedStore
 from storage.protocols import DerivedStore
 from sync.intervals import hashes_down_to, pack_interval, plan_interval
@@ -42,6 +46,8 @@ from sync.smart.push import (
 )
 from sync.transfer import TransferTarget
 
+_PLANS_MAX = 3
+
 
 class ObjectUrls(Protocol):
     """Addresses for the objects of one dataset, good for whoever holds this conversation."""
@@ -58,7 +64,8 @@ async def serve_pull(
     own_packs = packs or MemoryDerivedStore(bytes_max=DERIVED_IN_MEMORY_BYTES_MAX)
     served = _ServedPull(dataset, urls, own_packs, base64=channel.peer_reads_base64)
     world: World = {PlanInterval: served.plan, PackInterval: served.pack, DownloadUrls: served.download_urls}
-    return await run_script(pull_server(), Conversation(channel), world)
+    async with served.held:
+        return await run_script(pull_server(), Conversation(channel), world)
 
 
 HeadMoved = Callable[[Multihash | None, Multihash], Awaitable[None]]
@@ -80,16 +87,30 @@ async def serve_push(
         UploadUrls: served.upload_urls,
         CommitPush: served.commit,
     }
-    return await run_script(push_server(), Conversation(channel), world)
+    async with served.held:
+        return await run_script(push_server(), Conversation(channel), world)
 
 
 class _ServedPull:
     def __init__(self, dataset: Dataset, urls: ObjectUrls, packs: DerivedStore, *, base64: bool) -> None:
         self._dataset, self._urls, self._packs, self._base64 = dataset, urls, packs, base64
+        self.held = AsyncExitStack()
 
     async def plan(self, effect: PlanInterval) -> ChainInterval:
         begin_after, stop_at = effect.begin_after, effect.stop_at
-        return await plan_interval(self._dataset, begin_after, stop_at, force=effect.force, packs=self._packs)
+        for _ in range(_PLANS_MAX):
+            head = await self._dataset.head()
+            interval = await plan_interval(self._dataset, begin_after, stop_at, force=effect.force, packs=self._packs)
+            if head is None or interval.plan.num_blocks == 0:
+                break
+            await self._hold(head)
+            if await self._dataset.head() == head:
+                break  # the chain was whole when it was held; else a forced push may have come between
+        return interval
+
+    async def _hold(self, head: Multihash) -> None:
+        with suppress(StorageError, UnsupportedOperation):  # where nothing can be written, nothing is deleted either
+            await self.held.enter_async_context(held_head(self._dataset.writable_objects().leases, head))
 
     async def pack(self, effect: PackInterval) -> MetadataBlocksBatch:
         packed = await pack_interval(self._dataset, effect.interval, packs=self._packs)
@@ -108,6 +129,8 @@ class _ServedPush:
         self._head: Multihash | None = None
         self._pack: PackedBlocks | None = None
         self._examined: Examined | None = None
+        self._base: Multihash | None = None
+        self.held = AsyncExitStack()
 
     async def read_head(self, _: ReadHead) -> Multihash | None:
         self._dataset = await self._target.find()
@@ -117,7 +140,7 @@ class _ServedPush:
     async def examine(self, effect: ExaminePush) -> None:
         first = await asyncio.to_thread(effect.pack.first)
         state = await self._state_before(first, force=effect.force)
-        self._pack = effect.pack
+        self._pack, self._base = effect.pack, first.prev_block_hash
         self._examined = await asyncio.to_thread(effect.pack.examine, state, canonical_only=True)
         if self._examined.block_count != effect.pack.count_max:
             raise ProtocolViolation(
@@ -151,6 +174,8 @@ class _ServedPush:
             seed = (await asyncio.to_thread(self._pack.first)).event
             assert isinstance(seed, Seed)
             self._dataset = await self._target.create(seed.dataset_id, effect.visibility)
+        assert self._examined is not None
+        await self.held.enter_async_context(self._dataset.held(self._examined.files))
 
     async def upload_urls(self, effect: UploadUrls) -> Sequence[TransferUrl | None]:
         assert self._dataset is not None
@@ -172,6 +197,7 @@ class _ServedPush:
         await self._dataset.publish(
             _batches(self._pack),
             files=self._examined.files,
+            base=self._base,
             expected_head=self._head,
             new_head=self._examined.head,
             state=self._examined.state,

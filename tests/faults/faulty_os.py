@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from storage.local import durable, objects, pending, refs
+from storage.local import durable, leases, objects, pending, refs
 
 COUNTED = {
     *("open", "close", "read", "pread", "write", "fsync", "fdatasync", "rename", "link", "unlink", "mkdir"),
@@ -34,12 +34,16 @@ class FaultyOs:
         real = getattr(os, name)
         return self._counted(name, real) if name in COUNTED else real
 
+    def for_notes(self) -> NotesOs:
+        """The same for calls about leases, which die with their process and need not be durable."""
+        return NotesOs(self)
+
     def flush_file_system(self, real: Callable[[int], None]) -> Callable[[int], None]:
         return self._counted("syncfs", real)  # type: ignore[no-any-return]
 
-    def _counted(self, name: str, real: Callable[..., Any]) -> Any:
+    def _counted(self, name: str, real: Callable[..., Any], *, about: str = "") -> Any:
         def call(*arguments: Any, **keywords: Any) -> Any:
-            self.calls.append(name)
+            self.calls.append(about + name)
             struck = len(self.calls) == self._strike_at
             if struck and name != "close":
                 self._strike(name)
@@ -51,6 +55,17 @@ class FaultyOs:
         return call
 
 
+class NotesOs:
+    """``os`` for the module of leases; its calls are told as ``note …``."""
+
+    def __init__(self, faulty: FaultyOs) -> None:
+        self._faulty = faulty
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(os, name)
+        return self._faulty._counted(name, real, about="note ") if name in COUNTED else real
+
+
 @contextmanager
 def installed(faulty: FaultyOs) -> Iterator[None]:
     """Let the stores run on ``faulty``."""
@@ -59,10 +74,11 @@ def installed(faulty: FaultyOs) -> Iterator[None]:
     try:
         for module in modules:
             vars(module)["os"] = faulty
+        vars(leases)["os"] = faulty.for_notes()
         vars(durable)["flush_file_system"] = faulty.flush_file_system(real_flush)
         yield
     finally:
-        for module in modules:
+        for module in (*modules, leases):
             vars(module)["os"] = os
         vars(durable)["flush_file_system"] = real_flush
 

@@ -11,6 +11,8 @@ import pytest
 from opendatafabric.errors import RefConflict, StorageFull
 from opendatafabric.layout import block_key
 from opendatafabric.multihash import physical_hash
+from storage.collect import collect
+from storage.dataset import Dataset
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from tests.suites.object_store import key_of, keys_in, pieces_of
@@ -116,3 +118,14 @@ async def test_running_out_of_inodes_is_a_full_disk(few_inodes: Path) -> None:
         await store.quarantine(pieces_of(b"x"), size_max=9)
     for key in await keys_in(store):
         assert key_of(await store.read(key)) == key
+
+
+async def test_garbage_is_collected_on_a_full_disk(small_disk: Path) -> None:
+    store = LocalObjectStore(small_disk)
+    await upload(store, bytes(4 * MEBIBYTE))
+    filler = small_disk / "filler"
+    with pytest.raises(OSError, match="No space"):
+        fill_up(filler)
+    collected = await collect(Dataset(store, LocalRefStore(small_disk)), grace_s=-1)
+    assert collected.freed_bytes == 4 * MEBIBYTE
+    await upload(store, b"\1" * 3 * MEBIBYTE)

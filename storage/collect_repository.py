@@ -1,0 +1,38 @@
+"""Garbage collection of a whole repository: each dataset by itself, then what interrupted changes left in its root."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from opendatafabric.errors import DatasetNotFound
+from storage.collect import Collected, collect
+from storage.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedDataset:
+    """What was collected from the dataset in the folder ``place``; ``name`` is its alias."""
+
+    place: str
+    name: str
+    collected: Collected
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain JSON values."""
+        return {"name": self.name, "place": self.place, **self.collected.as_dict()}
+
+
+async def collect_repository(
+    repository: Repository, *, grace_s: float, dry_run: bool = False
+) -> AsyncIterator[CollectedDataset]:
+    """Collect every dataset, new ones whose first push is under way included; see ``collect``.
+
+    Datasets that vanish meanwhile are left out, and so are damaged ones that nobody can tell the identity of.
+    """
+    async for entry in repository.iterate(include_pending=True):
+        try:
+            collected = await collect(entry.dataset, grace_s=grace_s, dry_run=dry_run)
+        except DatasetNotFound:
+            continue
+        yield CollectedDataset(entry.path.name, str(entry.alias), collected)
