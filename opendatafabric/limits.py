@@ -93,6 +93,9 @@ LOCK_WAIT_S_MAX: Final = 30
 LEASE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest note of what a transfer is about to publish: eight bytes an object, so eight million objects."""
 
+LEFTOVER_GRACE_S_MIN: Final = 3_600
+"""What was being written is kept so long, whatever grace is asked for: it may be written still."""
+
 SWEEP_HOLD_S_MAX: Final = 2
 """A sweep pauses after so many seconds, so that a publisher that waits for it does not wait long."""
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from opendatafabric.errors import HashMismatch, MalformedInput, NotFound, ObjectNotFound, OdfError, StorageError
 from opendatafabric.layout import BLOCKS
-from opendatafabric.limits import SWEEP_HOLD_S_MAX
+from opendatafabric.limits import LEFTOVER_GRACE_S_MIN, SWEEP_HOLD_S_MAX
 from opendatafabric.metadata.events import UnknownEvent
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
@@ -181,6 +181,6 @@ class _Collecting:
         self.collected.freed[key.partition("/")[0]].add(info.size)
 
     async def _expire_quarantine(self, sweep: Sweep) -> None:
-        before = sweep.placed_at - self.grace_s
+        before = sweep.placed_at - max(self.grace_s, LEFTOVER_GRACE_S_MIN)
         for info in await self.store.expire_quarantine(before=before, dry_run=self.dry_run):
             self.collected.freed[QUARANTINE].add(info.size)

@@ -171,7 +171,6 @@ class Collecting(RuleBasedStateMachine):
         self.loop.run_until_complete(collect(self.dataset(), grace_s=-1))
         reachable = {key for head in self.refs.heads.values() for key in keys_of(self.by_head[head])}
         assert set(self.objects.objects) == reachable
-        assert self.objects.quarantined == {}
         assert self.objects.leases.notes == {}  # type: ignore[attr-defined]
         self.polling.undo()
         self.loop.run_until_complete(self.loop.shutdown_default_executor())
