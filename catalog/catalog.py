@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 
 from catalog.accounts import Accounts
+from catalog.audit import Audit
 from catalog.datasets import Datasets
 from catalog.engine import Database, open_database
 from catalog.ipfs import IpfsTables
@@ -22,6 +23,7 @@ class Catalog:
         self.accounts = Accounts(database, now)
         self.tokens = Tokens(database, now)
         self.datasets = Datasets(database, now)
+        self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)
         self.stored_files = StoredFiles(database, now)

@@ -158,3 +158,14 @@ stored_refs: Final = Table(
     Column("name", String, primary_key=True),
     Column("head", String, nullable=False),
 )
+
+audit: Final = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("action", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Column("details", String, nullable=False),
+    Column("hash", String, nullable=False),
+)

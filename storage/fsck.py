@@ -33,8 +33,8 @@ from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.repository import Repository
 
-_RESTORE = "fetch it again from a mirror or a backup: pushing or pulling the dataset again replaces damaged files"
-_SWEEP = "harmless: left by an interrupted push or a forced one; may be deleted once no push is running"
+_RESTORE = "odf scrub --from DIR|URL replaces it from any sound copy; so does pushing or pulling the dataset again"
+_SWEEP = "harmless: left by an interrupted push or a forced one; odf gc removes it"
 
 
 async def fsck(target: Repository | Dataset, *, read_objects: bool = True) -> AsyncIterator[FsckFinding]:

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from opendatafabric.chain.objects import objects_of
-from opendatafabric.layout import block_key
+from opendatafabric.errors import ObjectNotFound
+from opendatafabric.layout import BLOCKS, block_key, parse_key
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.multihash import Multihash
-from storage.chain_walk import read_header, read_whole, walk_back
+from storage.chain_walk import block_not_found, read_header, read_whole, walk_back
 from storage.leases import pinned
 from storage.protocols import ObjectStore
 
@@ -31,9 +32,17 @@ async def held_chain(store: ObjectStore, base: Multihash | None, *, below: Multi
         for key in keys_named_by(block)
     ]
     async with pinned(store.leases, keys):
-        async for _ in walk_back(store, base, read_header, stop_before=None):
-            pass  # every block is still there; from here on it stays
+        for key in keys:  # every block is still there; from here on it stays
+            if key.startswith(f"{BLOCKS}/"):
+                await _require(store, key)
         yield
+
+
+async def _require(store: ObjectStore, key: str) -> None:
+    try:
+        await store.stat(key)
+    except ObjectNotFound:
+        raise block_not_found(parse_key(key)[1]) from None
 
 
 def keys_named_by(block: HashedBlock) -> list[str]:

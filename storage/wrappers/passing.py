@@ -7,8 +7,10 @@ from pathlib import Path
 
 from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.multihash import Multihash
-from storage.protocols import ObjectStore, RefStore
+from storage.protocols import LeaseStore, ObjectStore, RefStore
 from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
+
+Infos = list[ObjectInfo]
 
 
 class PassingObjectStore:
@@ -20,6 +22,10 @@ class PassingObjectStore:
     @property
     def capabilities(self) -> Capabilities:
         return self.inner.capabilities
+
+    @property
+    def leases(self) -> LeaseStore:
+        return self.inner.leases
 
     async def stat(self, key: str) -> ObjectInfo:
         return await self.inner.stat(key)
@@ -53,6 +59,9 @@ class PassingObjectStore:
 
     async def discard(self, quarantined: Quarantined) -> None:
         await self.inner.discard(quarantined)
+
+    async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
+        return await self.inner.expire_quarantine(before=before, dry_run=dry_run)
 
     async def delete(self, key: str) -> None:
         await self.inner.delete(key)
