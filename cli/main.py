@@ -19,7 +19,7 @@ from opendatafabric.errors import OdfError
 
 COMMANDS: Final = (
     "serve", "init", "add", "list", "show", "log", "tail", "pull", "push", "login", "token", "verify", "fsck",
-    "gc", "scrub", "audit", "reindex", "block", "hash", "snapshot", "ref", "did",
+    "gc", "scrub", "audit", "backup", "restore", "reindex", "block", "hash", "snapshot", "ref", "did",
 )  # fmt: skip
 """In the order of ``odf --help``; the module of each is ``cli/commands/<name>.py`` and holds ``app``."""
 
