@@ -2,7 +2,8 @@
 
 The order, and therefore the rule that a bad block is refused by, is the reference's: the block alone (B), against the
 blocks before it (P), then by kind of event (A, E, S). Rules of our own (X) come last, so that what both refuse is
-refused alike. An event of an unknown kind passes with the rules that apply to every block.
+refused alike; but X3 stands before S1, which would accept. An event of an unknown kind passes with the rules that
+apply to every block.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("E7", _E.INVALID_EVENT, "Derivative Transformations", _EXECUTE, execute_transform.input_records_need_blocks),
     Rule("E8", _E.INVALID_EVENT, "Checkpoint", _EXECUTE, execute_transform.transform_continues_checkpoint),
     Rule("E9", _E.NO_OP_EVENT, "Derivative Transformations", _EXECUTE, execute_transform.transform_changes_something),
+    Rule("X3", _E.NONE, "Schema Format", _SCHEMA, strict.schema_has_one_form, strict=True),
     Rule("S1", _E.NONE, "Schema Format", _SCHEMA, data_schema.legacy_schema_is_taken_as_it_is, _ACCEPTS),
     Rule("S2", _E.NONE, "Common Data Schema", _SCHEMA, data_schema.system_columns_are_typed, Effect.WARNS),
     Rule("S3", _E.NONE, "Schema Evolution", _SCHEMA, data_schema.first_schema_is_free, _ACCEPTS),

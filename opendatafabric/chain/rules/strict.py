@@ -10,6 +10,7 @@ from opendatafabric.metadata.events import (
     DatasetKind,
     ExecuteTransform,
     Seed,
+    SetDataSchema,
     SetPollingSource,
     SetTransform,
 )
@@ -33,6 +34,18 @@ def event_fits_kind_of_dataset(at: Candidate[EventOfOneKind]) -> Broken | None:
         return None
     found = f"{seed.dataset_kind.name.lower()} dataset"
     return Broken(f"{type(at.event).__name__} in a {found}", expected=f"{needed.name.lower()} dataset", found=found)
+
+
+def schema_has_one_form(at: Candidate[SetDataSchema]) -> Broken | None:
+    """SetDataSchema has one of ``schema`` and ``rawArrowSchema``, not both and not neither."""
+    event = at.event
+    if (event.schema is None) != (event.raw_arrow_schema is None):
+        return None
+    return Broken(
+        "SetDataSchema must have one form of the schema",
+        expected="schema or rawArrowSchema",
+        found="neither" if event.schema is None else "both",
+    )
 
 
 def first_data_start_at_zero(at: Candidate[DataEvent]) -> Broken | None:

@@ -161,3 +161,14 @@ def test_changes_inside_lists_of_structs_carry_their_path() -> None:
     (change,) = schema_changes(earlier, new)
     assert (change.kind, change.path) == (ChangeKind.TYPE_CHANGED, ("rows", "[]", "x"))
     assert change.nested
+
+
+@pytest.mark.parametrize(
+    "event", [SetDataSchema(), SetDataSchema(b"x", DataSchema(()))], ids=["neither form", "both forms"]
+)
+def test_a_schema_comes_in_one_form(event: SetDataSchema) -> None:
+    state = state_after(ROOT)
+    with pytest.raises(ChainError) as caught:
+        check_block(state, next_block(state, event))
+    assert caught.value.rule == "X3"
+    check_block(state, next_block(state, event), strict=False)
