@@ -19,8 +19,9 @@ from opendatafabric.errors import (
 )
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
+from storage import backoff
 from storage.dataset import object_key
-from sync import backoff, objects
+from sync import objects
 from sync.progress import BYTES
 from sync.pull import pull_dataset
 from sync.smart.messages import HeaderRow, TransferUrl

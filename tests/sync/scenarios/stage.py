@@ -12,8 +12,9 @@ import pytest
 
 from opendatafabric import limits
 from opendatafabric.layout import data_key
+from storage import backoff
 from storage.dataset import Dataset
-from sync import backoff, pull, push
+from sync import pull, push
 from sync.remote import Protocol, RemoteLocation
 from sync.smart.channels import Channel, ChannelClosed
 from sync.smart.driver import Conversation

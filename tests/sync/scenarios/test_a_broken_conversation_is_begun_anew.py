@@ -8,8 +8,8 @@ import pytest
 
 from opendatafabric import limits
 from opendatafabric.errors import OdfError, PeerUnavailable
+from storage import backoff
 from storage.dataset import Dataset
-from sync import backoff
 from sync.smart.channels import Channel, ChannelClosed
 from sync.smart.driver import ConversationBroken
 from tests.sync.scenarios.stage import Cutter, Stage, World, assert_holds, every_cut, fill, history
