@@ -15,7 +15,7 @@ PY := .venv/bin/python
 INPUTS := pyproject.toml tools/bootstrap.sh tools/java.sh requirements/uv.txt
 STATIC_PATHS := opendatafabric storage catalog sync verify repo_server cli tests examples benchmarks tools
 
-.PHONY: install install-dev run check lint fast-tests test bench lock clean help
+.PHONY: install install-dev run check lint fast-tests test-nodes test bench lock clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -51,7 +51,11 @@ fast-tests: .venv/.installed-dev
 
 check: lint fast-tests
 
-test: lint
+# Programs of others that tests talk to. What cannot be had here, the tests skip and say why.
+test-nodes:
+	@for build in tools/*_node.sh; do $$build >/dev/null || true; done
+
+test: lint test-nodes
 	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
 
 bench: .venv/.installed-dev

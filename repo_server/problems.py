@@ -9,6 +9,7 @@ import orjson
 from aiohttp import web
 
 from opendatafabric import errors
+from repo_server.logs import redacted
 
 _STATUS: Final[tuple[tuple[type[errors.OdfError], HTTPStatus], ...]] = (
     (errors.LimitExceeded, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
@@ -46,7 +47,8 @@ def problem(error: errors.OdfError) -> web.Response:
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         return web.Response(status=status)
     headers = {"Retry-After": _RETRY_AFTER_S} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    return json_response(error.as_dict(), status=status, headers=headers)
+    told = {name: redacted(value) if isinstance(value, str) else value for name, value in error.as_dict().items()}
+    return json_response(told, status=status, headers=headers)
 
 
 def message(text: str, status: HTTPStatus) -> web.Response:
@@ -57,6 +59,11 @@ def message(text: str, status: HTTPStatus) -> web.Response:
 def plain(text: str, status: HTTPStatus) -> web.Response:
     """A line of text."""
     return web.Response(text=text, status=status)
+
+
+def worded(error: errors.OdfError, status: HTTPStatus) -> web.Response:
+    """The message of an error as a line of text; what was sent may stand in it, even a secret in the wrong place."""
+    return plain(redacted(error.message), status)
 
 
 def json_response(

@@ -10,7 +10,7 @@ from catalog.permissions import Access
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedIdentifier
 from repo_server.gate import access_of, caller_of
-from repo_server.problems import json_response, message, plain
+from repo_server.problems import json_response, message, worded
 from repo_server.services import SERVICES
 
 
@@ -27,7 +27,7 @@ async def get_dataset(request: web.Request) -> web.StreamResponse:
     try:
         dataset_id = DatasetId.from_text(request.match_info["did"])
     except MalformedIdentifier as error:
-        return plain(error.message, HTTPStatus.BAD_REQUEST)
+        return worded(error, HTTPStatus.BAD_REQUEST)
     hosted = await services.directory.find(dataset_id)
     if hosted is None or hosted.entry.pending or await access_of(services, hosted, caller) is Access.NONE:
         return message("Not Found", HTTPStatus.NOT_FOUND)

@@ -9,13 +9,13 @@ from aiohttp import web
 from catalog.datasets import Visibility
 from catalog.permissions import Access
 from opendatafabric.block_ref import HEAD
-from opendatafabric.errors import MalformedIdentifier, ObjectNotFound
+from opendatafabric.errors import MalformedIdentifier, ObjectNotFound, StorageError
 from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA
 from opendatafabric.multihash import Multihash
 from repo_server.body import announced_length, pieces_of
 from repo_server.gate import Refused, Visit, visit
 from repo_server.object_response import send_object
-from repo_server.problems import message, plain
+from repo_server.problems import message, worded
 from storage.quarantine import receive_object
 
 
@@ -24,7 +24,7 @@ async def get_ref(request: web.Request) -> web.StreamResponse:
     found = await visit(request, Access.READ)
     if request.match_info["ref"] != HEAD:
         return message("Specified block reference not found", HTTPStatus.NOT_FOUND)
-    head = await found.dataset.entry.dataset.head()
+    head = await _head_of(found)
     if head is None:
         return web.Response(status=HTTPStatus.NOT_FOUND)
     headers = {"ETag": f'"{head}"', "Cache-Control": "no-cache"}
@@ -56,6 +56,13 @@ async def put_data(request: web.Request) -> web.StreamResponse:
 async def put_checkpoint(request: web.Request) -> web.StreamResponse:
     """``PUT checkpoints/{hash}``."""
     return await _put(request, CHECKPOINTS)
+
+
+async def _head_of(found: Visit) -> Multihash | None:
+    try:
+        return await found.dataset.entry.dataset.head()
+    except MalformedIdentifier as error:  # what lies on our disk is no fault of whoever asks
+        raise StorageError(f"the head of {found.alias} is damaged", hint="odf fsck") from error
 
 
 async def _get(request: web.Request, folder: str, *, pending: bool) -> web.StreamResponse:
@@ -112,7 +119,7 @@ def hash_of(request: web.Request) -> Multihash:
     try:
         return Multihash.from_text(request.match_info["hash"])
     except MalformedIdentifier as error:
-        raise Refused(plain(error.message, HTTPStatus.BAD_REQUEST)) from None
+        raise Refused(worded(error, HTTPStatus.BAD_REQUEST)) from None
 
 
 def _not_here(folder: str, physical_hash: Multihash) -> web.Response:

@@ -5,9 +5,7 @@ Given a gateway it has nothing of its own and proves every block and record that
 
 from __future__ import annotations
 
-import fcntl
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,12 +19,10 @@ from tests.source_tree import ROOT
 @pytest.fixture(scope="session")
 def boxo_program() -> Path:
     """The node's program."""
-    if shutil.which("go") is None:
-        pytest.skip("no go on PATH: the IPFS node made of boxo cannot be built")
-    with (ROOT / "tests" / "ipfs" / "boxo" / "go.sum").open() as lock:  # several test processes start at once
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        built = subprocess.run([str(ROOT / "tools" / "boxo_node.sh")], check=True, capture_output=True, text=True)
-    return Path(built.stdout.strip())
+    program = ROOT / ".tools" / "bin" / "odf-test-ipfsd"
+    if not program.with_suffix(".sum").is_file():
+        pytest.skip("the IPFS node made of boxo is not built: tools/boxo_node.sh says why")
+    return program
 
 
 @contextmanager
