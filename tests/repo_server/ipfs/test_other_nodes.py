@@ -145,7 +145,7 @@ async def test_a_node_takes_an_archive_in_whole_and_pins_it(node: IpfsNode, gate
     async def pieces() -> AsyncIterator[bytes]:
         yield archive
 
-    await node.import_car(pieces(), root=gateway.root)
+    await node.import_car(pieces(), roots=[gateway.root])
     assert await node.has_pinned(gateway.root)
 
 
