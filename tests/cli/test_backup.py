@@ -92,3 +92,13 @@ def test_a_renamed_dataset_and_a_replaced_chain_are_followed(tmp_path: Path) -> 
     asyncio.run(change())
     assert odf("backup", tmp_path / "backup", "--repo", source.root).code == 0
     assert listed(tmp_path / "backup") == listed(source.root)
+
+
+def test_without_its_catalog_a_repository_knows_its_datasets_again(repository: Path) -> None:
+    expected = listed(repository)
+    before = odf("reindex", "--repo", repository, "--json").json()
+    for path in repository.glob(".catalog.sqlite*"):
+        path.unlink()
+    again = odf("reindex", "--repo", repository, "--json").json()
+    assert (before["found"], again) == (2, {"found": 2, "added": 2, "removed": 0})  # type: ignore[index]
+    assert listed(repository) == expected
