@@ -12,6 +12,7 @@ from catalog.datasets import Datasets
 from catalog.engine import Database, open_database
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
+from catalog.mirrors import Mirrors
 from catalog.stored_files import StoredFiles
 from catalog.tokens import Tokens
 
@@ -27,6 +28,7 @@ class Catalog:
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)
         self.stored_files = StoredFiles(database, now)
+        self.mirrors = Mirrors(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

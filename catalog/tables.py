@@ -70,6 +70,36 @@ reflog: Final = Table(
     Index("ix_reflog_dataset_at", "dataset_id", "at"),
 )
 
+mirrors: Final = Table(
+    "mirrors",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("direction", String, nullable=False),
+    Column("target", String, nullable=False),
+    Column("pattern", String, nullable=False),
+    Column("schedule", String, nullable=False),
+    Column("token", String),
+    Column("created_at", Float, nullable=False),
+    Column("next_run_at", Float, nullable=False),
+    Column("last_run_at", Float),
+    Column("last_success_at", Float),
+    Column("last_error", String),
+    Column("failures", Integer, nullable=False),
+    Column("lease_owner", String),
+    Column("lease_until", Float),
+)
+
+mirrored_datasets: Final = Table(
+    "mirrored_datasets",
+    METADATA,
+    Column("mirror_id", Integer, ForeignKey("mirrors.id", ondelete="CASCADE"), primary_key=True),
+    Column("dataset", String, primary_key=True),
+    Column("head", String),
+    Column("behind_since", Float),
+    Column("error", String),
+    Column("state", String, nullable=False),
+)
+
 ipfs_files: Final = Table(
     "ipfs_files",
     METADATA,

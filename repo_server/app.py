@@ -10,13 +10,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
+import aiohttp
 from aiohttp import WSCloseCode, web
 
+from catalog.accounts import Account
 from catalog.catalog import open_catalog
 from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.limits import BODY_BUFFER_BYTES
 from opendatafabric.names import AccountName
+from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.directory import Directory
@@ -30,6 +33,7 @@ from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
 from storage.local.derived import LocalDerivedStore
 from storage.repository import Repository
+from sync.mirror import MirrorTools
 
 _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
 _BACKLOG: Final = 1_024
@@ -156,7 +160,7 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
             if settings.ipfs_provider:
                 keys = await asyncio.to_thread(IpnsKeys.open, settings.ipfs_key_path)
                 services.publisher = Publisher(repository, directory, catalog, keys, services.now)
-            async with _in_background(services):
+            async with _mirrors(services, owner), _in_background(services):
                 yield
             await services.identities.settle()
             await directory.settle()
@@ -170,11 +174,23 @@ def _packs(settings: Settings) -> LocalDerivedStore | None:
 
 
 @asynccontextmanager
+async def _mirrors(services: Services, owner: Account) -> AsyncIterator[None]:
+    """A runner of mirrors, with connections of its own, where this server runs them."""
+    async with aiohttp.ClientSession() as session:
+        if services.settings.run_mirrors:
+            place = MirrorPlace(services.repository, services.catalog, owner.id, services.now)
+            services.mirrors = MirrorRunner(place, MirrorTools(session, services.catalog.ipfs))
+        yield
+
+
+@asynccontextmanager
 async def _in_background(services: Services) -> AsyncIterator[None]:
     """What goes on beside the requests, ended before the services are closed."""
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
     if services.publisher is not None:
         tasks.append(asyncio.create_task(services.publisher.run_for_ever()))
+    if services.mirrors is not None:
+        tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
     try:
         yield
     finally:

@@ -21,6 +21,13 @@ class Tenancy(Enum):
     MULTI = "multi"
 
 
+class MetricsAccess(Enum):
+    """Who may read ``/metrics``."""
+
+    ADMIN = "admin"
+    PUBLIC = "public"
+
+
 class Settings(BaseSettings):
     """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
 
@@ -78,6 +85,10 @@ class Settings(BaseSettings):
     ipfs_key_file: Path | None = Field(
         None, description="secret behind the IPNS names; made beside the datasets by default"
     )
+    metrics_access: MetricsAccess = Field(
+        MetricsAccess.ADMIN, description="who may read /metrics: admin, or public for everybody who reaches the server"
+    )
+    run_mirrors: bool = Field(True, description="whether this server runs the mirrors of its catalog")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
 
     @property

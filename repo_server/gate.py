@@ -14,13 +14,14 @@ from typing import Final
 from aiohttp import web
 
 from catalog.permissions import Access, access_to
+from catalog.tokens import Scope
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName, DatasetName
 from repo_server.directory import Hosted
-from repo_server.identity import Caller
+from repo_server.identity import NO_TOKEN, Caller
 from repo_server.problems import Refused as Refused  # noqa: PLC0414  handlers take it from here
-from repo_server.problems import plain
+from repo_server.problems import message, plain
 from repo_server.services import SERVICES, Services
 
 _ALIASES_REMEMBERED: Final = 1_000
@@ -54,6 +55,20 @@ async def caller_of(request: web.Request, *, anonymous_too: bool = False) -> Cal
     if caller.account is None and not (anonymous_too or services.settings.anonymous_access):
         raise Refused(plain("Anonymous account is restricted", HTTPStatus.UNAUTHORIZED))
     return caller
+
+
+async def require_admin(request: web.Request) -> None:
+    """Go on for administrators alone, with a token that is good for that.
+
+    Raises:
+        Refused: somebody else.
+    """
+    caller = await caller_of(request, anonymous_too=True)
+    known = caller.authenticated
+    if known is None:
+        raise Refused(plain(caller.reason or NO_TOKEN, HTTPStatus.UNAUTHORIZED))
+    if not known.account.is_admin or Scope.READ not in known.scopes:
+        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
 
 
 async def visit(request: web.Request, needed: Access, *, pending: bool = False) -> Visit:

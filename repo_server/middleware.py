@@ -43,8 +43,10 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
             _close_if_unread(request, response)
         return response
     finally:
-        if request.app[SERVICES].settings.access_log:
-            _log(request, request_id, status or request.get(ANSWERED, _CLIENT_GONE), started)
+        services, answered = request.app[SERVICES], status or request.get(ANSWERED, _CLIENT_GONE)
+        services.metrics.answered(request.method, answered)
+        if services.settings.access_log:
+            _log(request, request_id, answered, started)
 
 
 async def add_browser_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from repo_server.config import Tenancy
-from repo_server.handlers import datasets, health, ipfs, login, routing, simple, smart, uploads
+from repo_server.handlers import datasets, health, ipfs, login, mirrors, routing, simple, smart, uploads
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
@@ -36,6 +36,8 @@ NODE_ROUTES: Final = (
     Route("POST", "/platform/login", login.post_login, "a token for a name and a password"),
     Route("GET", "/system/health", health.get_health, "that the process answers"),
     Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used"),
+    Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators"),
+    Route("GET", "/metrics", health.get_metrics, "metrics for Prometheus"),
     Route("GET", "/system/info", health.get_system_info, "what runs here"),
 )
 IPFS_ROUTES: Final = (

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from catalog.catalog import Catalog
+from repo_server.background.mirror import MirrorRunner
 from repo_server.config import Settings
 from repo_server.directory import Directory
 from repo_server.identity import Identities
 from repo_server.ipfs.publishing import Publisher
+from repo_server.metrics import Metrics
 from storage.local.derived import LocalDerivedStore
 from storage.repository import Repository
 
@@ -29,6 +31,9 @@ class Services:
     directory: Directory
     now: Callable[[], float]
     base_url: str = ""
+    mirrors: MirrorRunner | None = None
+    """Set where the server runs mirrors."""
+    metrics: Metrics = field(default_factory=Metrics)
     publisher: Publisher | None = None
     """Set where the server provides for IPFS."""
     pulls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))

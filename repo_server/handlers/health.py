@@ -12,6 +12,9 @@ from aiohttp import web
 from opendatafabric.errors import NotFound, OdfError
 from opendatafabric.names import AccountName
 from opendatafabric.spec import SPEC_VERSION
+from repo_server.config import MetricsAccess
+from repo_server.gate import require_admin
+from repo_server.metrics import CONTENT_TYPE
 from repo_server.problems import json_response
 from repo_server.services import SERVICES, Services
 
@@ -43,6 +46,15 @@ async def get_system_info(request: web.Request) -> web.StreamResponse:
             "objectBytesMax": settings.object_bytes_max,
         }
     )
+
+
+async def get_metrics(request: web.Request) -> web.StreamResponse:
+    """``GET /metrics``, for administrators unless the settings say everybody."""
+    services = request.app[SERVICES]
+    if services.settings.metrics_access is MetricsAccess.ADMIN:
+        await require_admin(request)
+    text = await services.metrics.text(services.catalog.mirrors, running=services.requests, now=services.now())
+    return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 
 
 async def _what_is_wrong(services: Services) -> str | None:

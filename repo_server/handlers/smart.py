@@ -127,6 +127,8 @@ class _Target:
         """A head moved: look at the dataset anew, and write it down."""
         assert self.dataset_id is not None
         self.found.services.directory.forget(self.found.alias)
+        if self.found.services.mirrors is not None:
+            self.found.services.mirrors.wake()
         if self.found.services.publisher is not None:
             self.found.services.publisher.wake(self.dataset_id)
         await self.found.services.catalog.datasets.log_move(

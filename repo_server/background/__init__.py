@@ -1,0 +1,1 @@
+"""What goes on beside the requests: jobs light enough for the server itself."""

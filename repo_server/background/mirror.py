@@ -1,0 +1,240 @@
+"""Mirrors run by the server: on their schedule, or right after a head moved; never in the way of a push.
+
+Each run is leased in the catalog, so that of several servers one does it. A dataset that fails does not keep the others
+from being copied; a mirror that failed is tried again later each time. ``odf mirror run`` does the same by hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from catalog.catalog import Catalog
+from catalog.datasets import DatasetRecord, Visibility
+from catalog.mirrors import ON_CHANGE, Direction, Mirror, MirroredDataset
+from opendatafabric.dataset_patterns import DatasetAliasPattern
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.did import AccountId, DatasetId
+from opendatafabric.errors import OdfError
+from repo_server.logs import SERVER
+from storage.backoff import jittered_wait_s
+from storage.dataset import Dataset
+from storage.repository import DatasetEntry, Repository
+from sync.mirror import MirrorTools, PushJob, State, dataset_address, next_time, push_to_mirror
+from sync.pull import pull_dataset
+from sync.remote import parse_remote
+from sync.smart.messages import Visibility as WireVisibility
+from sync.transfer import RepositoryTarget
+
+LEASE_S: Final = 60.0
+"""A server that died is replaced after so long."""
+
+FIRST_WAIT_S: Final = 30.0
+WAIT_S_MAX: Final = 3_600.0
+"""Back-off of a mirror that fails: from half a minute to an hour."""
+
+LOOK_AGAIN_S: Final = 3_600.0
+"""A push that follows every move is run so often anyway: other programs move heads too."""
+
+_POLL_S: Final = 15.0
+_AT_ONCE: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPlace:
+    """What mirrors copy from and to; pulled datasets belong to ``owner_id``. ``now`` in seconds since 1970."""
+
+    repository: Repository
+    catalog: Catalog
+    owner_id: AccountId
+    now: Callable[[], float]
+
+
+class MirrorRunner:
+    """Runs the mirrors of one catalog."""
+
+    def __init__(self, place: MirrorPlace, tools: MirrorTools) -> None:
+        self._place = place
+        self._tools = tools
+        self._owner = secrets.token_hex(8)
+        self._wake = asyncio.Event()
+        self._head_moved = False
+
+    def wake(self) -> None:
+        """A head moved: mirrors that follow heads are due."""
+        self._head_moved = True
+        self._wake.set()
+
+    async def run_for_ever(self) -> None:
+        """A few at a time, whenever they are due."""
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(_AT_ONCE):
+                workers.create_task(self._work())
+
+    async def run_due(self) -> bool:
+        """Run one mirror that is due, if there is one."""
+        if self._head_moved:
+            self._head_moved = False
+            await self._place.catalog.mirrors.wake()
+        mirror = await self._place.catalog.mirrors.claim_due(self._owner, lease_s=LEASE_S)
+        if mirror is None:
+            return False
+        self._wake.set()  # another worker may look whether there is more
+        await self._run(mirror)
+        return True
+
+    async def run_now(self, mirror_id: int) -> str | None:
+        """Run a mirror whether or not it is due; what went wrong, if anything did.
+
+        Raises:
+            NotFound, Conflict: there is none, or it is being run.
+        """
+        return await self._run(await self._place.catalog.mirrors.claim(mirror_id, self._owner, lease_s=LEASE_S))
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                if await self.run_due():
+                    continue
+            except OdfError as error:
+                SERVER.warning("mirrors could not be run: %s", error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), _POLL_S)
+            self._wake.clear()
+
+    async def _run(self, mirror: Mirror) -> str | None:
+        mirrors = self._place.catalog.mirrors
+        copying = asyncio.create_task(self._copy_all(mirror))
+        leasing = asyncio.create_task(self._keep_lease(mirror))
+        try:
+            await asyncio.wait({copying, leasing}, return_when=asyncio.FIRST_COMPLETED)
+            if not copying.done():
+                return "somebody else runs the mirror by now"
+            errors = copying.result()
+            error = errors[0] if errors else None
+            failures = mirror.failures + 1 if errors else 0
+            next_run_at = self._next_run(mirror, failures)
+            await mirrors.finish(mirror.id, self._owner, error=error, failures=failures, next_run_at=next_run_at)
+            return error
+        except BaseException:
+            await asyncio.shield(mirrors.release(mirror.id, self._owner))
+            raise
+        finally:
+            for task in (copying, leasing):
+                task.cancel()
+            await asyncio.gather(copying, leasing, return_exceptions=True)
+
+    async def _keep_lease(self, mirror: Mirror) -> None:
+        kept = True
+        while kept:
+            await asyncio.sleep(LEASE_S / 3)
+            kept = await self._place.catalog.mirrors.renew(mirror.id, self._owner, lease_s=LEASE_S)
+
+    def _next_run(self, mirror: Mirror, failures: int) -> float:
+        now = self._place.now()
+        if failures:
+            return now + jittered_wait_s(failures - 1, first_wait_s=FIRST_WAIT_S, wait_s_max=WAIT_S_MAX)
+        return now + LOOK_AGAIN_S if mirror.schedule == ON_CHANGE else next_time(mirror.schedule, now)
+
+    async def _copy_all(self, mirror: Mirror) -> list[str]:
+        """Every dataset of the mirror; what went wrong with some."""
+        if mirror.direction is Direction.PULL:
+            steps = [self._pull(mirror, DatasetAlias.from_text(name)) for name in mirror.pattern.split(",")]
+        else:
+            pattern = DatasetAliasPattern.from_text(mirror.pattern)
+            entries = [entry async for entry in self._place.repository.iterate() if pattern.matches(entry.alias)]
+            steps = [self._push(mirror, entry) for entry in entries]
+        return [error for step in steps if (error := await step) is not None]
+
+    async def _push(self, mirror: Mirror, entry: DatasetEntry) -> str | None:
+        record = await self._place.catalog.datasets.find(entry.id)
+        is_public = record is not None and record.visibility is Visibility.PUBLIC
+
+        async def push(reached: _Reached) -> Dataset:
+            job = PushJob(
+                dataset_id=entry.id,
+                dataset=entry.dataset,
+                address=dataset_address(mirror.target, entry.alias.name),
+                visibility="Public" if is_public else "Private",
+                now=self._place.now(),
+                state=reached.known.state,
+                keep=reached.keep_state,
+                token=mirror.token,
+            )
+            await push_to_mirror(self._tools, job)
+            return entry.dataset
+
+        return await self._noted(mirror, entry.alias, push)
+
+    async def _pull(self, mirror: Mirror, alias: DatasetAlias) -> str | None:
+        target = HostedTarget(self._place, alias)
+
+        async def pull(_: _Reached) -> Dataset:
+            source = parse_remote(dataset_address(mirror.target, alias.name))
+            await pull_dataset(self._tools.session, source, target, token=mirror.token)
+            return target.dataset
+
+        return await self._noted(mirror, alias, pull)
+
+    async def _noted(
+        self, mirror: Mirror, alias: DatasetAlias, copy: Callable[[_Reached], Awaitable[Dataset]]
+    ) -> str | None:
+        known = (await self._place.catalog.mirrors.datasets(mirror.id)).get(str(alias), MirroredDataset())
+        reached = _Reached(self._place.catalog, mirror.id, str(alias), known)
+        error: str | None = None
+        head: str | None = known.head
+        try:
+            head = str(await (await copy(reached)).head())
+        except OdfError as failure:
+            error = f"{alias}: {failure.message}"
+        except Exception as failure:
+            SERVER.error("mirror %d crashed", mirror.id, exc_info=failure)
+            error = f"{alias}: {type(failure).__name__}"
+        behind_since = None if error is None else known.behind_since or self._place.now()
+        await reached.keep(replace(reached.known, head=head, error=error, behind_since=behind_since))
+        return error
+
+
+@dataclass(slots=True)
+class _Reached:
+    catalog: Catalog
+    mirror_id: int
+    dataset: str
+    known: MirroredDataset
+
+    async def keep_state(self, state: State) -> None:
+        await self.keep(replace(self.known, state=state))
+
+    async def keep(self, reached: MirroredDataset) -> None:
+        self.known = reached
+        await self.catalog.mirrors.keep(self.mirror_id, self.dataset, reached)
+
+
+class HostedTarget:
+    """The place of a pulled dataset in a repository with a catalog: whose it is, is written down when it is made."""
+
+    def __init__(self, place: MirrorPlace, alias: DatasetAlias) -> None:
+        self._place = place
+        self._alias = alias
+        self._target = RepositoryTarget(place.repository, alias)
+        self._dataset: Dataset | None = None
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset that was pulled."""
+        assert self._dataset is not None
+        return self._dataset
+
+    async def find(self) -> Dataset | None:
+        self._dataset = await self._target.find()
+        return self._dataset
+
+    async def create(self, dataset_id: DatasetId, visibility: WireVisibility) -> Dataset:
+        self._dataset = await self._target.create(dataset_id, visibility)
+        known = Visibility(visibility.lower())
+        await self._place.catalog.datasets.put(DatasetRecord(dataset_id, self._alias, self._place.owner_id, known))
+        return self._dataset
