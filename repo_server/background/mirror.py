@@ -1,7 +1,7 @@
 """Mirrors run by the server: on their schedule, or right after a head moved; never in the way of a push.
 
-Each run is leased in the catalog, so that of several servers one does it. What goes wrong with one dataset does not stop
-the others; a mirror that failed is tried again later each time. ``odf mirror run`` does the same by hand.
+Each run is leased in the catalog, so that of several servers one does it. What goes wrong with one dataset does
+not stop the others; a mirror that failed is tried again later each time. ``odf mirror run`` does the same by hand.
 """
 
 from __future__ import annotations
