@@ -69,29 +69,24 @@ class IpfsTables:
         root = Tree(Cid.from_bytes(row.root), 0, row.tsize)
         return PublishedTree(dataset_id, Multihash.from_bytes(row.head), root)
 
-    async def contents(self, dataset_id: DatasetId) -> dict[str, Tree]:
-        """As in the protocol."""
-        held, files = ipfs_contents.c, ipfs_files.c
-        query = (
-            select(held.key, files.cid, files.size, files.tsize)
-            .join(ipfs_files, files.physical_hash == held.physical_hash)
-            .where(held.dataset_id == str(dataset_id), files.profile == _PROFILE)
-        )
-        async with self._database.reading() as connection:
-            return {row.key: _tree(row) for row in await connection.execute(query)}
-
     async def publish(
-        self, tree: PublishedTree, added: Mapping[str, Multihash], nodes: Sequence[Block], *, replace: bool
+        self,
+        tree: PublishedTree,
+        added: Mapping[str, Multihash],
+        nodes: Sequence[Block],
+        *,
+        replaced: Collection[Cid] | None,
     ) -> None:
         """As in the protocol."""
         name = str(tree.dataset_id)
         async with self._database.writing() as connection:
-            if replace:
+            if replaced is None:
                 await connection.execute(delete(ipfs_contents).where(ipfs_contents.c.dataset_id == name))
             held = [{"dataset_id": name, "key": key, "physical_hash": bytes(each)} for key, each in added.items()]
             await _insert_missing(connection, ipfs_contents, held)
             tree_id = await self._insert_tree(connection, tree)
-            await _put_nodes(connection, name, nodes, tree_id)
+            await _mark_replaced(connection, name, replaced, tree_id)
+            await _put_nodes(connection, name, nodes)
             await _forget_old_trees(connection, name)
 
     async def find_block(self, cid: Cid) -> list[Place]:
@@ -157,23 +152,28 @@ def _parts_of_files(cid: Cid) -> Select[Any]:
     )
 
 
-async def _put_nodes(connection: AsyncConnection, dataset_id: str, nodes: Sequence[Block], tree_id: int) -> None:
-    data = {bytes(block.cid): block.data for block in nodes}
+async def _mark_replaced(
+    connection: AsyncConnection, dataset_id: str, replaced: Collection[Cid] | None, tree_id: int
+) -> None:
     node = ipfs_nodes.c
-    for some in _batches(list(data)):
-        kept = update(ipfs_nodes).where(node.dataset_id == dataset_id, node.cid.in_(some)).values(tree_id=tree_id)
-        known = set((await connection.execute(kept.returning(node.cid))).scalars())
-        rows = [
-            {"dataset_id": dataset_id, "cid": cid, "data": data[cid], "tree_id": tree_id}
-            for cid in some
-            if cid not in known
-        ]
-        if rows:
-            await connection.execute(insert(ipfs_nodes), rows)
+    mark = update(ipfs_nodes).where(node.dataset_id == dataset_id, node.replaced_by.is_(None))
+    if replaced is None:
+        await connection.execute(mark.values(replaced_by=tree_id))
+        return
+    for some in _batches([bytes(cid) for cid in replaced]):
+        await connection.execute(mark.where(node.cid.in_(some)).values(replaced_by=tree_id))
+
+
+async def _put_nodes(connection: AsyncConnection, dataset_id: str, nodes: Sequence[Block]) -> None:
+    data = {bytes(block.cid): block.data for block in nodes}
+    rows = [{"dataset_id": dataset_id, "cid": cid, "data": each, "replaced_by": None} for cid, each in data.items()]
+    statement = upsert(ipfs_nodes)
+    used_again = statement.on_conflict_do_update(index_elements=["cid", "dataset_id"], set_={"replaced_by": None})
+    await connection.execute(used_again, rows)
 
 
 async def _forget_old_trees(connection: AsyncConnection, dataset_id: str) -> None:
-    # A node that a kept tree uses carries the number of the newest one that does, so comparing numbers is enough.
+    # A node was used by trees before the one that replaced it: it goes when none of those is kept.
     tree = ipfs_trees.c
     newest = select(tree.id).where(tree.dataset_id == dataset_id).order_by(tree.id.desc())
     oldest_kept = (await connection.execute(newest.offset(TREES_KEPT - 1).limit(1))).scalar()
@@ -181,7 +181,7 @@ async def _forget_old_trees(connection: AsyncConnection, dataset_id: str) -> Non
         return
     await connection.execute(delete(ipfs_trees).where(tree.dataset_id == dataset_id, tree.id < oldest_kept))
     node = ipfs_nodes.c
-    await connection.execute(delete(ipfs_nodes).where(node.dataset_id == dataset_id, node.tree_id < oldest_kept))
+    await connection.execute(delete(ipfs_nodes).where(node.dataset_id == dataset_id, node.replaced_by <= oldest_kept))
 
 
 async def _insert_missing(connection: AsyncConnection, table: Any, rows: list[dict[str, Any]]) -> None:

@@ -147,8 +147,8 @@ ipfs_nodes: Final = Table(
     Column("cid", LargeBinary, primary_key=True),
     Column("dataset_id", String, primary_key=True),
     Column("data", LargeBinary, nullable=False),
-    Column("tree_id", Integer, nullable=False),
-    Index("ix_ipfs_nodes_dataset_id", "dataset_id", "tree_id"),
+    Column("replaced_by", Integer),
+    Index("ix_ipfs_nodes_dataset_id", "dataset_id", "replaced_by"),
 )
 
 ipns_records: Final = Table(

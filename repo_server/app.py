@@ -37,6 +37,9 @@ from sync.mirror import MirrorTools
 
 _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
 _BACKLOG: Final = 1_024
+_PUBLISHING_ENDS_S: Final = 5
+"""How long a dataset that is being published to IPFS is waited for at the end; it is begun again next time."""
+
 _HEADER_BYTES_MAX: Final = 16 * 1024
 
 
@@ -187,13 +190,16 @@ async def _mirrors(services: Services, owner: Account) -> AsyncIterator[None]:
 async def _in_background(services: Services) -> AsyncIterator[None]:
     """What goes on beside the requests, ended before the services are closed."""
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
-    if services.publisher is not None:
-        tasks.append(asyncio.create_task(services.publisher.run_for_ever()))
     if services.mirrors is not None:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
+    publishing = [] if services.publisher is None else [asyncio.create_task(services.publisher.run())]
     try:
         yield
     finally:
+        if services.publisher is not None:
+            services.publisher.stop()
+            await asyncio.wait(publishing, timeout=_PUBLISHING_ENDS_S)
+        tasks += publishing
         for task in tasks:
             task.cancel()
             with suppress(asyncio.CancelledError, OdfError, UnsupportedOperation):

@@ -37,7 +37,16 @@ def import_folder(entries: Mapping[str, Tree], emit: Emit, profile: Profile = KU
     Raises:
         LimitExceeded: names whose hashes are all the same, made on purpose.
     """
-    links = [Link(tree.cid, name.encode(), tree.tsize) for name, tree in entries.items()]
+    return emit_folder(folder_links(entries), emit, profile)
+
+
+def folder_links(entries: Mapping[str, Tree]) -> list[Link]:
+    """The entries of a folder as links, in no order."""
+    return [Link(tree.cid, name.encode(), tree.tsize) for name, tree in entries.items()]
+
+
+def emit_folder(links: Sequence[Link], emit: Emit, profile: Profile = KUBO_RAW_LEAVES) -> Tree:
+    """As ``import_folder``, of links with the names of the entries."""
     if sum(len(link.name) + len(bytes(link.cid)) for link in links) <= profile.folder_bytes_max:
         return emit_folder_node(links, emit)
     return _shard([(name_hash(link.name), link) for link in links], 0, emit)
@@ -85,13 +94,19 @@ def _shard(entries: Sequence[tuple[bytes, Link]], depth: int, emit: Emit) -> Tre
     slots: dict[int, list[tuple[bytes, Link]]] = {}
     for hashed, link in entries:
         slots.setdefault(hashed[depth], []).append((hashed, link))
-    links = [_slot(index, slots[index], depth, emit) for index in sorted(slots)]
+    return emit_slots({index: emit_slot(index, slots[index], depth, emit) for index in sorted(slots)}, emit)
+
+
+def emit_slots(slots: Mapping[int, Link], emit: Emit) -> Tree:
+    """The shard with these slots taken."""
     bits = sum(1 << index for index in slots)
     bitfield = bits.to_bytes(FANOUT // 8, "big").lstrip(b"\0")
+    links = [slots[index] for index in sorted(slots)]
     return emit_shard_node(links, bitfield, hash_type=MURMUR3, fanout=FANOUT, emit=emit)
 
 
-def _slot(index: int, entries: Sequence[tuple[bytes, Link]], depth: int, emit: Emit) -> Link:
+def emit_slot(index: int, entries: Sequence[tuple[bytes, Link]], depth: int, emit: Emit) -> Link:
+    """What the slot ``index`` of a shard at ``depth`` holds: the only one of the hashed entries, or a shard of them."""
     prefix = b"%02X" % index
     if len(entries) == 1:
         link = entries[0][1]

@@ -57,17 +57,23 @@ class Publisher:
         self._now = now
         self._waiting: set[DatasetId] = set()
         self._wake = asyncio.Event()
+        self._stopping = False
 
     def wake(self, dataset_id: DatasetId) -> None:
         """A head moved: publish it soon."""
         self._waiting.add(dataset_id)
         self._wake.set()
 
-    async def run_for_ever(self) -> None:
-        """Publish what there is, then what changes."""
+    def stop(self) -> None:
+        """End after the dataset that is being published."""
+        self._stopping = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Publish what there is, then what changes, until ``stop``."""
         clock = asyncio.get_running_loop().time
         next_round = clock()
-        while True:
+        while not self._stopping:
             if clock() >= next_round:
                 await self.publish_all()
                 next_round = clock() + _ROUND_S
@@ -104,6 +110,8 @@ class Publisher:
 
     async def _publish_each(self, dataset_ids: Iterable[DatasetId]) -> None:
         for dataset_id in dataset_ids:
+            if self._stopping:
+                return
             try:
                 await self.publish(dataset_id)
             except OdfError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from opendatafabric.errors import HashMismatch
@@ -46,6 +47,24 @@ async def run_walk(walk: Walk[T], read: ReadBlock, proof: list[Block] | None = N
     except StopIteration as end:
         found: T = end.value
         return found, asked
+
+
+async def run_walk_in_threads(walk: Walk[T], read: ReadBlock, proof: list[Block]) -> T:
+    """As ``run_walk``, for walks that compute much between the blocks they ask for."""
+    wanted, found = await asyncio.to_thread(_step, walk, None)
+    while wanted is not None:
+        proof.append(Block(wanted, await read(wanted)))
+        wanted, found = await asyncio.to_thread(_step, walk, proof[-1].data)
+    assert found is not None
+    return found[0]
+
+
+def _step(walk: Walk[T], block: bytes | None) -> tuple[Cid | None, tuple[T] | None]:
+    # What a generator returns comes as an exception that cannot leave a thread.
+    try:
+        return (next(walk) if block is None else walk.send(block)), None
+    except StopIteration as end:
+        return None, (end.value,)
 
 
 async def walked(walk: Walk[None], read: ReadBlock) -> AsyncIterator[Block]:

@@ -77,17 +77,19 @@ class TreeIndex(FileIndex, Protocol):
         """The tree published last."""
         ...
 
-    async def contents(self, dataset_id: DatasetId) -> dict[str, Tree]:
-        """The files of the latest tree by key, without those under ``refs/``."""
-        ...
-
     async def publish(
-        self, tree: PublishedTree, added: Mapping[str, Multihash], nodes: Sequence[Block], *, replace: bool
+        self,
+        tree: PublishedTree,
+        added: Mapping[str, Multihash],
+        nodes: Sequence[Block],
+        *,
+        replaced: Collection[Cid] | None,
     ) -> None:
         """Make ``tree`` the latest one, at once and as a whole.
 
-        ``added`` are keys that the one before did not have, or with ``replace`` all. ``nodes`` are the blocks of its
-        folders and refs. A few earlier trees stay, for readers who are in the middle of one.
+        ``added`` are keys that the one before did not have, ``nodes`` blocks of its folders and refs, instead of
+        those ``replaced``; ``None`` means that nothing is left of the one before. A few earlier trees stay, for
+        readers who are in the middle of one.
         """
         ...
 

@@ -49,9 +49,9 @@ def upgrade() -> None:
         sa.Column("cid", sa.LargeBinary, primary_key=True),
         sa.Column("dataset_id", sa.String, primary_key=True),
         sa.Column("data", sa.LargeBinary, nullable=False),
-        sa.Column("tree_id", sa.Integer, nullable=False),
+        sa.Column("replaced_by", sa.Integer),
     )
-    op.create_index("ix_ipfs_nodes_dataset_id", "ipfs_nodes", ["dataset_id", "tree_id"])
+    op.create_index("ix_ipfs_nodes_dataset_id", "ipfs_nodes", ["dataset_id", "replaced_by"])
     op.create_table(
         "ipns_records",
         sa.Column("dataset_id", sa.String, primary_key=True),

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from catalog.datasets import Visibility
@@ -293,6 +294,14 @@ async def test_without_the_setting_nothing_is_given_out(server: Hosted, chain: C
     answer = await server.ask("GET", server.path("open") + "/ipfs")
     assert (answer.status, "ODF_IPFS_PROVIDER" in answer.text) == (404, True)
     assert not (server.settings.repo / ".ipns-key").exists()
+
+
+async def test_an_archive_that_meets_damage_is_cut_off_and_not_ended(gateway: Gateway) -> None:
+    entry = await gateway.server.repository.find(gateway.server.alias("open"))
+    path = entry.path / "data" / str(physical_hash(BIG))
+    path.write_bytes(BIG[:-1] + b"!")
+    with pytest.raises(aiohttp.ClientPayloadError):
+        await gateway.get(f"/ipfs/{gateway.root}?format=car")
 
 
 async def test_an_object_under_another_hash_is_not_given_out(gateway: Gateway) -> None:

@@ -158,10 +158,11 @@ async def test_the_root_is_the_one_that_a_node_gives_the_folder_when_it_adds_it(
 
 
 def folder_form(folder: Path) -> aiohttp.MultipartWriter:
-    """``folder`` without ``info/`` as nodes take folders, the empty ones named."""
+    """``folder`` without ``info/`` and hidden names, as nodes take folders: the empty ones named."""
     form = aiohttp.MultipartWriter("form-data")
     for path in [folder, *sorted(folder.rglob("*"))]:
-        if path.relative_to(folder).parts[:1] == ("info",):
+        place = path.relative_to(folder).parts
+        if place[:1] == ("info",) or any(part.startswith(".") for part in place):
             continue
         kind = "application/x-directory" if path.is_dir() else "application/octet-stream"
         part = form.append(b"" if path.is_dir() else path.read_bytes(), {"Content-Type": kind})  # type: ignore[arg-type]

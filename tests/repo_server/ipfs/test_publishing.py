@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,12 +15,14 @@ from catalog.catalog import Catalog, open_catalog
 from catalog.datasets import DatasetRecord, Visibility
 from catalog.ipns import StoredRecord
 from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.did import DatasetId
 from opendatafabric.ipfs.ipns import verify_record
 from opendatafabric.layout import data_key
 from opendatafabric.names import AccountName
 from repo_server.directory import Directory
 from repo_server.ipfs.keys import IpnsKeys
 from repo_server.ipfs.publishing import RECORD_S, RENEW_BEFORE_S, Publisher
+from storage.ipfs.index import PublishedTree
 from storage.repository import Repository
 from tests.catalog.conftest import Clock
 from tests.storage.chains import ChainBuilder, dataset_id
@@ -149,6 +152,38 @@ async def test_a_damaged_dataset_does_not_keep_others_from_being_published(
     await here.publisher().publish_all()
     assert await here.catalog.ipfs.published_datasets() == [sound.id]
     assert "could not be published" in caplog.text
+
+
+async def test_it_publishes_what_it_is_woken_for_and_ends_when_it_is_told(
+    here: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, publisher = await here.add(1), here.publisher()
+    publish, done = publisher.publish, asyncio.Event()
+
+    async def noted(dataset_id: DatasetId) -> PublishedTree | None:
+        tree = await publish(dataset_id)
+        done.set()
+        return tree
+
+    monkeypatch.setattr(publisher, "publish", noted)
+    running = asyncio.create_task(publisher.run())
+    await asyncio.wait_for(done.wait(), 10)
+    first = await here.record(chain)
+    done.clear()
+    await here.append(chain)
+    publisher.wake(chain.id)
+    await asyncio.wait_for(done.wait(), 10)
+    assert (await here.record(chain)).sequence > first.sequence
+    publisher.stop()
+    await asyncio.wait_for(running, 10)
+
+
+async def test_after_it_was_told_to_end_it_publishes_nothing_more(here: Published) -> None:
+    await here.add(1)
+    publisher = here.publisher()
+    publisher.stop()
+    await publisher.publish_all()
+    assert await here.catalog.ipfs.published_datasets() == []
 
 
 async def test_a_dataset_that_is_not_there_is_nothing_to_publish(here: Published) -> None:

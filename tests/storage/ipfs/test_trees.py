@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -183,6 +184,20 @@ async def test_a_few_earlier_trees_can_still_be_read_and_older_ones_not(publishe
     assert await published.file(trees[1], "refs/head") == str(trees[1].head).encode()
     with pytest.raises(ObjectNotFound):
         await published.read(trees[0].root.cid)
+
+
+async def test_a_tree_that_was_extended_often_has_the_blocks_of_its_latest_and_kept_roots_alone(
+    published: Published, tmp_path: Path
+) -> None:
+    for number in range(TREES_KEPT + 3):
+        published.chain.info(f"change {number}")
+        await published.append()
+        await published.publish()
+    with sqlite3.connect(tmp_path / "catalog.sqlite") as database:
+        (in_use,) = database.execute("SELECT count(*) FROM ipfs_nodes WHERE replaced_by IS NULL").fetchone()
+        (kept,) = database.execute("SELECT count(*) FROM ipfs_nodes").fetchone()
+    assert in_use == 6  # five folders and refs/head
+    assert kept <= in_use + 4 * (TREES_KEPT - 1)
 
 
 async def test_a_forgotten_dataset_has_no_blocks(published: Published) -> None:
