@@ -17,7 +17,7 @@ from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, RefNotFo
 from opendatafabric.multihash import Multihash
 from storage import folders
 from storage.dataset import Dataset
-from storage.open import Connection, local_folder, open_dataset, scheme_of
+from storage.open import CAR_SUFFIX, Connection, local_folder, open_dataset, scheme_of
 from storage.repository import Repository
 
 
@@ -52,6 +52,12 @@ def is_dataset_folder(text: str) -> bool:
     return folders.is_dataset_folder(Path(text))
 
 
+def is_archive(text: str) -> bool:
+    """Whether ``text`` names a file that is a dataset as an archive of IPFS."""
+    path = Path(text)
+    return path.suffix == CAR_SUFFIX and path.is_file()
+
+
 def absolute_path(text: str) -> str:
     """The folder named by ``text``, from the root on."""
     return str(Path(text).resolve())
@@ -65,7 +71,7 @@ async def locate(text: str, repository: str) -> Located:
     """
     if is_address(text):
         return Located(text, text.removeprefix("odf+"))
-    if is_dataset_folder(text):
+    if is_dataset_folder(text) or is_archive(text):
         return Located(text, absolute_path(text))
     if is_address(repository) and scheme_of(repository) != "file":
         return Located(text, f"{repository.removeprefix('odf+').rstrip('/')}/{_alias_on_server(text)}/")

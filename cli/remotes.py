@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from cli.datasets import absolute_path, is_address, is_dataset_folder
+from cli.datasets import absolute_path, is_address, is_archive, is_dataset_folder
 from cli.output import print_note
 from opendatafabric.dataset_ref import DatasetRef, parse_dataset_ref
 from opendatafabric.errors import MalformedIdentifier, MalformedInput, RefNotFound, StorageError
@@ -20,7 +20,7 @@ _HINTS: Final = {
 
 def local_ref(text: str) -> DatasetRef | None:
     """The dataset of the repository that ``text`` names; ``None`` for an address or a folder."""
-    if is_address(text) or is_dataset_folder(text):
+    if is_address(text) or is_dataset_folder(text) or is_archive(text):
         return None
     try:
         return parse_dataset_ref(text)

@@ -10,6 +10,7 @@ from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.multihash import Multihash
 from storage import folders
 from storage.open import local_folder
+from sync.ipfs_publish import IpfsMirrorState
 from sync.remote import RemoteLocation
 from sync.transfer import TransferResult
 
@@ -48,6 +49,15 @@ def print_transfer(name: str, result: TransferResult, *, as_json: bool) -> None:
         print_line(f"{name}: would move {moved}, {records}")
     else:
         print_line(f"{name}: {moved}, {records}; head {result.new_head}")
+
+
+def print_mirrored(state: IpfsMirrorState, *, as_json: bool) -> None:
+    """The two addresses that lead to a dataset in IPFS, or one JSON object."""
+    if as_json:
+        print_json({"head": _text(state.head), "root": str(state.root), "name": state.name}, indent=None)
+    else:
+        print_line(f"ipfs://{state.root}/")
+        print_line(f"ipns://{state.name}/")
 
 
 def _plain(result: TransferResult) -> dict[str, Any]:

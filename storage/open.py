@@ -22,12 +22,18 @@ from storage.http.refs import HttpRefStore
 from storage.ipfs.access import IpfsAccess, open_in_ipfs
 from storage.ipfs.node import IpfsNode
 from storage.ipfs.objects import IpfsObjectStore
+from storage.ipfs.reader import TreeObjectReader, TreeRefStore
 from storage.ipfs.rpc import KuboRpc
+from storage.ipfs.sources import CarBlocks
 from storage.ipfs.table import StoreTables
+from storage.ipfs.tree import BlockTree
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.protocols import ObjectReader, RefStore
 from storage.repository import Repository
+
+CAR_SUFFIX: Final = ".car"
+"""A file of that name is a dataset as an archive of IPFS, not a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,10 @@ def _open_at_node(address: str, connection: Connection) -> Stores:
 
 def _open_folder(address: str, connection: Connection) -> Stores:
     path = local_folder(address)
+    if path.suffix == CAR_SUFFIX:
+        blocks = CarBlocks(path)
+        tree = BlockTree(blocks, blocks.root)
+        return TreeObjectReader(tree), TreeRefStore(tree)
     return LocalObjectStore(path), LocalRefStore(path)
 
 

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import (
     MalformedIdentifier,
+    NotFound,
     OdfError,
     RefNotFound,
     StorageFull,
@@ -26,6 +27,7 @@ from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.ipfs.changes import TreeChanges, car_pieces
 from storage.ipfs.index import TreeIndex
+from storage.ipfs.location import parse_content_path
 from storage.ipfs.node import IpfsNode
 from storage.ipfs.sources import FolderBlocks, NodeBlocks
 from storage.ipfs.tree import BlockTree
@@ -129,6 +131,16 @@ async def publish_to_ipfs(
         state = await _noted(replace(state, name=name, named_root=root, named_at=now), keep)
     await run.forget(state.replaced, root, dataset_id)
     return await _noted(replace(state, replaced=()), keep) if state.replaced else state
+
+
+async def mirrored_before(node: IpfsNode, target: IpfsTarget) -> IpfsMirrorState:
+    """What the node itself tells of an earlier mirror, for whoever kept no state: where the name leads."""
+    name = IpnsName.from_text(await node.name_of_key(target.key))
+    try:
+        place = parse_content_path(await node.resolve(name.peer_id))
+    except NotFound:
+        return IpfsMirrorState()
+    return IpfsMirrorState(root=place.root if isinstance(place.root, Cid) and not place.path else None)
 
 
 class _Run:

@@ -12,12 +12,14 @@ import typer
 
 from cli.credentials import token_for
 from cli.datasets import locate, opened
+from cli.mirrors import publish
 from cli.options import AsJson, RepositoryOption
 from cli.progress import progress_bars
 from cli.remotes import local_ref, remember, remembered
-from cli.transfers import print_transfer
+from cli.transfers import print_mirrored, print_transfer
 from storage.dataset_config import Direction
-from storage.open import local_folder
+from storage.ipfs.rpc import SCHEMES
+from storage.open import local_folder, scheme_of
 from sync.push import push_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.smart.messages import Visibility as WireVisibility
@@ -38,7 +40,11 @@ def command(
     ref: Annotated[str, typer.Argument(metavar="REF|DIR", help="The dataset.")],
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="URL", help="Where it goes: odf+http(s)://… or a folder; by default as before."),
+        typer.Option(
+            "--to",
+            metavar="URL",
+            help="Where it goes: odf+http(s)://…, kubo+http(s)://… or a folder; by default as before.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a chain that has diverged.")] = False,
     visibility: Annotated[
@@ -50,18 +56,29 @@ def command(
 ) -> None:
     """Send a dataset to a server, making it there if it is new. After a failure the same command goes on.
 
+    To the RPC of an IPFS node (kubo+http://HOST:PORT) the dataset goes as a tree: pinned, with a name that leads to it.
+
     \b
     Example:
         odf push us.faa.airports --to odf+http://127.0.0.1:8080/alice/airports --visibility public
+        odf push us.faa.airports --to kubo+http://127.0.0.1:5001
         odf push us.faa.airports
     """
     options = TransferOptions(force=force, dry_run=dry_run, visibility=WIRE[visibility])
     folder = _folder_of(ref, repository)
     remote = to if to is not None else _remote_of(ref, folder)
-    result = asyncio.run(_push(ref, repository, parse_remote(remote), options))
+    if scheme_of(remote) in SCHEMES:
+        _mirror(ref, repository, remote, options, as_json=as_json)
+    else:
+        print_transfer(remote, asyncio.run(_push(ref, repository, parse_remote(remote), options)), as_json=as_json)
     if folder is not None and not dry_run:
         remember(folder, Direction.PUSH, remote)
-    print_transfer(remote, result, as_json=as_json)
+
+
+def _mirror(ref: str, repository: str, remote: str, options: TransferOptions, *, as_json: bool) -> None:
+    if options.force or options.dry_run:
+        raise typer.BadParameter("--force and --dry-run are not for IPFS: a tree never stands against another")
+    print_mirrored(asyncio.run(publish(ref, repository, remote)), as_json=as_json)
 
 
 def _folder_of(ref: str, repository: str) -> Path | None:

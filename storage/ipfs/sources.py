@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Final, Protocol
 
 import aiohttp
 
-from opendatafabric.errors import ObjectNotFound, UnsupportedOperation
+from opendatafabric.errors import MalformedDag, NotFound, ObjectNotFound, UnsupportedOperation
+from opendatafabric.ipfs.car import CarReader, car_header, car_section
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.ipfs.ipns import IpnsName
 from opendatafabric.limits import IPFS_BLOCK_BYTES_MAX, IPNS_RECORD_BYTES_MAX, READ_CHUNK_BYTES
 from storage.http.answer import HttpFolder, Manners
 from storage.ipfs.index import TreeIndex
 from storage.ipfs.node import IpfsNode
+from storage.local import durable
 from storage.reading import joined
 
 GATEWAY: Final = Manners(redirects=False)
@@ -86,3 +90,56 @@ class FolderBlocks:
 
     async def record(self, name: IpnsName) -> bytes:
         raise UnsupportedOperation("the index of a repository has no records of names")
+
+
+class CarBlocks:
+    """From a CAR file, which is read through once, proving every block, to learn where each lies."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._roots: tuple[Cid, ...] = ()
+        self._places: dict[Cid, tuple[int, int]] | None = None
+        self._reading = asyncio.Lock()
+
+    async def root(self) -> Cid:
+        """The root that the file names; ``MalformedDag`` unless it names one."""
+        await self._known_places()
+        if len(self._roots) != 1:
+            raise MalformedDag(f"{self._path} has not one root", expected=1, found=len(self._roots))
+        return self._roots[0]
+
+    async def block(self, cid: Cid) -> bytes:
+        place = (await self._known_places()).get(cid)
+        if place is None:
+            raise NotFound(f"{cid} is not in {self._path}")
+        data = await asyncio.to_thread(self._read, *place)
+        cid.check(data)
+        return data
+
+    async def record(self, name: IpnsName) -> bytes:
+        raise UnsupportedOperation("a CAR has no records of names")
+
+    async def _known_places(self) -> dict[Cid, tuple[int, int]]:
+        async with self._reading:
+            if self._places is None:
+                self._places = await asyncio.to_thread(self._scan)
+        return self._places
+
+    def _scan(self) -> dict[Cid, tuple[int, int]]:
+        places: dict[Cid, tuple[int, int]] = {}
+        with durable.translated(f"read {self._path}"), self._path.open("rb") as file:
+            reader, position = CarReader(), -1
+            while piece := file.read(READ_CHUNK_BYTES):
+                for block in reader.feed(piece):
+                    position = len(car_header(reader.roots)) if position < 0 else position
+                    position += len(car_section(block.cid, len(block.data)))
+                    places[block.cid] = (position, len(block.data))
+                    position += len(block.data)
+            reader.finish()
+        self._roots = reader.roots
+        return places
+
+    def _read(self, position: int, size: int) -> bytes:
+        with durable.translated(f"read {self._path}"), self._path.open("rb") as file:
+            file.seek(position)
+            return file.read(size)

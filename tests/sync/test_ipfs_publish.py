@@ -288,7 +288,7 @@ async def test_an_independent_node_that_knows_the_cid_alone_gets_the_same_bytes(
     root = await mirrored.run()
     command = [sys.executable, str(ROOT / "tests" / "ipfs" / "libkubo_peer.py")]
     arguments = [str(tmp_path / "kubo"), ipfs_node.swarm[0], str(root), str(tmp_path / "fetched")]
-    fetching = await asyncio.create_subprocess_exec(*command, *arguments)
+    fetching = await asyncio.create_subprocess_exec(*command, *arguments, cwd=tmp_path)  # it logs there
     assert await asyncio.wait_for(fetching.wait(), 60) == 0
     fetched = Dataset(LocalObjectStore(tmp_path / "fetched"), LocalRefStore(tmp_path / "fetched"))
     assert await fetched.head() == mirrored.chain.head
