@@ -23,7 +23,7 @@ def local_alias(source: RemoteLocation, name: str | None) -> DatasetAlias:
     """
     if name is not None:
         return DatasetAlias.from_text(name)
-    if not source.is_web and not source.is_in_ipfs:
+    if not (source.is_web or source.is_in_ipfs or source.is_in_s3):
         folder = local_folder(source.url).resolve()
         described = folders.describe(folder.parent, folder)
         if described is not None:

@@ -200,3 +200,27 @@ IPNS_RENEWAL_S: Final = 12 * 3_600
 
 IPFS_ROOTS_PER_IMPORT_MAX: Final = 500
 """Objects that go to an IPFS node in one archive, each a root of it: its header stays under 64 KiB."""
+
+S3_PART_BYTES: Final = 8 * 1024 * 1024
+"""Part of a multipart upload, unless the object needs larger ones; smaller objects go in one request."""
+
+S3_PARTS_MAX: Final = 10_000
+"""Most parts of one multipart upload."""
+
+S3_COPY_BYTES_MAX: Final = 5 * 1024 * 1024 * 1024
+"""Largest object that S3 takes or copies in one request."""
+
+S3_WINDOW_BYTES: Final = 4 * 1024 * 1024
+"""Objects are read in ranges of so many bytes, each of which can be asked for again."""
+
+S3_WINDOWS_AHEAD: Final = 3
+"""Ranges of one stream that are under way while one is being used."""
+
+S3_REQUESTS_AT_ONCE: Final = 32
+"""Requests of one operation on many objects that are under way at the same time."""
+
+S3_REQUEST_S_MAX: Final = 120
+"""Longest time for one request to S3, and for trying it again."""
+
+S3_RETRIES_MAX: Final = 5
+"""A request to S3 is tried so often again, each time after a longer wait."""

@@ -16,7 +16,7 @@ from opendatafabric.layout import FOLDERS, INFO, REFS
 from storage.folder_changes import HIDDEN_PREFIXES
 from storage.keys import is_object_key
 from storage.local import durable
-from storage.local.refs import is_ref_name
+from storage.ref_text import is_ref_name
 
 _LEFTOVER_REMEDY: Final = "odf fsck --repair removes it once it is older than every running push"
 

@@ -1,7 +1,7 @@
 """From an address to stores: the one place that knows which scheme is which store.
 
 ``http`` and ``https`` need the caller's session, ``ipfs`` and ``ipns`` a gateway or node as well, ``kubo+http(s)`` the
-tables of a catalog; everything else is a folder, as a path or a ``file://`` URL.
+tables of a catalog, ``s3`` the extra of that name; everything else is a folder, as a path or a ``file://`` URL.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.protocols import ObjectReader, RefStore
 from storage.repository import Repository
+from storage.s3.location import SCHEMES, parse_s3_address
 
 CAR_SUFFIX: Final = ".car"
 """A file of that name is a dataset as an archive of IPFS, not a folder."""
@@ -80,6 +81,24 @@ def _open_at_node(address: str, connection: Connection) -> Stores:
     return IpfsObjectStore(IpfsNode(rpc), connection.tables.files(place)), connection.tables.refs(place)
 
 
+def _open_s3(address: str, connection: Connection) -> Stores:
+    try:
+        from storage.s3.presign import S3PresigningStore  # noqa: PLC0415
+        from storage.s3.refs import S3RefStore  # noqa: PLC0415
+    except ImportError as error:
+        raise _without_extra(error) from error
+    location = parse_s3_address(address)
+    return S3PresigningStore(location), S3RefStore(location)
+
+
+def _without_extra(error: ImportError) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        "addresses in S3 need libraries that are not installed",
+        found=error.name,
+        hint="pip install 'odf-repository[s3]'",
+    )
+
+
 def _open_folder(address: str, connection: Connection) -> Stores:
     path = local_folder(address)
     if path.suffix == CAR_SUFFIX:
@@ -98,6 +117,7 @@ OPENERS: Final[Mapping[str, Callable[[str, Connection], Stores]]] = {
     "ipns": _open_ipfs,
     "kubo+http": _open_at_node,
     "kubo+https": _open_at_node,
+    **dict.fromkeys(SCHEMES, _open_s3),
 }
 """One row per scheme; the empty one is a path."""
 

@@ -8,13 +8,23 @@ event loop.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.multihash import Multihash
-from storage.values import ByteRange, Capabilities, Followed, Lease, LeaseKind, ObjectInfo, Quarantined, WriteMode
+from storage.values import (
+    ByteRange,
+    Capabilities,
+    Followed,
+    Lease,
+    LeaseKind,
+    ObjectInfo,
+    PresignedUpload,
+    Quarantined,
+    WriteMode,
+)
 
 
 class ObjectReader(Protocol):
@@ -126,6 +136,25 @@ class ObjectStore(ObjectReader, Protocol):
 
     async def delete(self, key: str) -> None:
         """Remove ``key``; absent is no error."""
+        ...
+
+
+class PresigningStore(ObjectStore, Protocol):
+    """A store that signs addresses; ``capabilities.presigned`` tells which do."""
+
+    async def sign_downloads(self, keys: Sequence[str], *, lifetime_s: int) -> list[str]:
+        """Addresses to read these keys at, good for so many seconds; says nothing about existence."""
+        ...
+
+    async def sign_uploads(self, sizes: Sequence[int], *, lifetime_s: int) -> list[PresignedUpload]:
+        """Addresses to put objects of these sizes to; what is put there is visible under no key."""
+        ...
+
+    async def examine(self, upload: PresignedUpload) -> Quarantined:
+        """Read back and hash what was uploaded; ``publish`` then takes these bytes and no later ones.
+
+        ``ObjectNotFound`` when nothing was, ``SizeMismatch`` when it has another size.
+        """
         ...
 
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from opendatafabric.errors import MalformedIdentifier, RefConflict
+from opendatafabric.block_ref import check_block_ref
+from opendatafabric.errors import MalformedIdentifier, OdfError, RefConflict
 from opendatafabric.multihash import HashCodec, Multihash
 
 REF_BYTES_MAX: Final = 128
 """A hash takes 69 bytes in base16; nothing else the reference reads is longer."""
+
+
+def is_ref_name(name: str) -> bool:
+    """Whether what lies in ``refs/`` is a BlockRef by its name; others are none of ours."""
+    try:
+        check_block_ref(name)
+    except OdfError:
+        return False
+    return True
 
 
 def parse_ref(what: str, data: bytes) -> Multihash:

@@ -70,6 +70,15 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class PresignedUpload:
+    """An address to upload ``size`` bytes to, which then wait in quarantine under ``token``."""
+
+    token: str
+    url: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """What a store can do by its nature."""
 
@@ -77,3 +86,5 @@ class Capabilities:
     listable: bool
     sendfile: bool = False
     """``local_path`` names a file that the kernel can send."""
+    presigned: bool = False
+    """It can sign addresses that are good without a server in between: see ``PresigningStore``."""

@@ -65,7 +65,8 @@ async def _push_to_folder(
 ) -> TransferResult:
     if target.is_web:
         raise UnsupportedOperation(f"{target.url} can only be read", hint=f"push to odf+{target.url}")
-    await asyncio.to_thread(local_folder(target.url).mkdir, parents=True, exist_ok=True)
+    if not target.is_in_s3:
+        await asyncio.to_thread(local_folder(target.url).mkdir, parents=True, exist_ok=True)
     return await copy_chain(dataset, DatasetTarget(open_dataset(target.url)), options=options, progress=progress)
 
 

@@ -11,6 +11,7 @@ from opendatafabric.errors import MalformedIdentifier, UnsupportedOperation
 from opendatafabric.names import DatasetName
 from storage.ipfs.location import parse_location
 from storage.open import scheme_of
+from storage.s3.location import SCHEMES, parse_s3_address
 
 
 class Protocol(Enum):
@@ -43,6 +44,10 @@ class RemoteLocation:
         return f"{scheme}://{rest.partition('/')[0]}/"
 
     @property
+    def is_in_s3(self) -> bool:
+        return scheme_of(self.url) in SCHEMES
+
+    @property
     def is_in_ipfs(self) -> bool:
         return scheme_of(self.url) in _IPFS
 
@@ -61,11 +66,6 @@ class RemoteLocation:
 _SMART: Final = {"odf+http": "http", "odf+https": "https"}
 _SIMPLE: Final = frozenset({"http", "https", "file", ""})
 _IPFS: Final = frozenset({"ipfs", "ipns"})
-_LATER: Final = {
-    "s3": "an S3 store",
-    "s3+http": "an S3 store",
-    "s3+https": "an S3 store",
-}
 
 
 def parse_remote(text: str) -> RemoteLocation:
@@ -83,10 +83,11 @@ def parse_remote(text: str) -> RemoteLocation:
     if scheme in _IPFS:
         parse_location(text)
         return RemoteLocation(Protocol.SIMPLE, text)
-    if scheme in _LATER:
-        raise UnsupportedOperation(f"{scheme}:// needs {_LATER[scheme]}, which this version has no store for")
+    if scheme in SCHEMES:
+        return RemoteLocation(Protocol.SIMPLE, str(parse_s3_address(text)))
     raise UnsupportedOperation(
-        f"there is no way to {scheme}:// addresses", expected="odf+http(s)://, http(s)://, ipfs://, file:// or a folder"
+        f"there is no way to {scheme}:// addresses",
+        expected="odf+http(s)://, http(s)://, ipfs://, s3://, file:// or a folder",
     )
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from opendatafabric.block_ref import check_block_ref
-from opendatafabric.errors import MalformedIdentifier, OdfError
+from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.multihash import Multihash
 from storage.local import durable
-from storage.ref_text import REF_BYTES_MAX, parse_ref, ref_conflict
+from storage.ref_text import REF_BYTES_MAX, is_ref_name, parse_ref, ref_conflict
 
 _FOLDER: Final = "refs"
 Names = list[str]
@@ -79,15 +79,6 @@ class LocalRefStore:
             if durable.is_absent(error):
                 return []
             raise durable.storage_error(error, f"list {_FOLDER}/") from error
-
-
-def is_ref_name(name: str) -> bool:
-    """Whether a file in ``refs/`` is a BlockRef by its name; others are none of ours."""
-    try:
-        check_block_ref(name)
-    except OdfError:
-        return False
-    return True
 
 
 def _read_if_present(folder: int, name: str) -> Multihash | None:

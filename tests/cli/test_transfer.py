@@ -110,7 +110,7 @@ def test_a_server_that_does_not_answer_ends_with_unavailable(repository: Path, u
     assert odf("pull", "--repo", repository, url).code == 7
 
 
-@pytest.mark.parametrize("url", ["gopher://x/y", "s3://bucket/x"])
+@pytest.mark.parametrize("url", ["gopher://x/y", "s4://bucket/x"])
 def test_an_address_without_transport_is_named(repository: Path, url: str) -> None:
     ran = odf("pull", "--repo", repository, url)
     assert ran.code == 1

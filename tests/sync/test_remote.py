@@ -49,7 +49,7 @@ def test_a_dataset_is_called_by_the_last_part_of_its_address(text: str) -> None:
     assert str(parse_remote(text).dataset_name) == "weather"
 
 
-@pytest.mark.parametrize("text", ["ftp://host/x", "odf+ftp://host/x", "s3://bucket/x"])
+@pytest.mark.parametrize("text", ["ftp://host/x", "odf+ftp://host/x", "s4://bucket/x"])
 def test_a_scheme_without_transport_is_refused(text: str) -> None:
     with pytest.raises(UnsupportedOperation):
         parse_remote(text)
@@ -70,3 +70,10 @@ def test_the_root_of_a_tree_in_ipfs_says_no_name(text: str) -> None:
     assert location.is_in_ipfs
     with pytest.raises(MalformedIdentifier):
         _ = location.dataset_name
+
+
+@pytest.mark.parametrize("text", ["s3://bucket/a/weather", "s3+http://127.0.0.1:9000/bucket/weather/"])
+def test_an_address_in_s3_is_walked(text: str) -> None:
+    location = parse_remote(text)
+    assert (location.protocol, location.is_in_s3, location.is_web) == (Protocol.SIMPLE, True, False)
+    assert (location.url, str(location.dataset_name)) == (text.rstrip("/"), "weather")
