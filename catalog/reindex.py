@@ -8,7 +8,8 @@ from catalog.accounts import Account, Accounts
 from catalog.datasets import DatasetRecord, Datasets, Visibility
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedIdentifier
-from storage.repository import DatasetEntry, Repository
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Reindexed:
 
 
 async def reindex(
-    repository: Repository,
+    repository: DatasetRepository,
     accounts: Accounts,
     datasets: Datasets,
     *,

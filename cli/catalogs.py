@@ -12,6 +12,8 @@ from catalog.catalog import Catalog, open_catalog
 from cli.datasets import local_repository
 from opendatafabric.errors import MalformedInput
 from repo_server.config import Settings
+from storage.open import scheme_of
+from storage.s3.location import SCHEMES
 
 
 def settings_for(repository: str, **given: Any) -> Settings:
@@ -21,7 +23,8 @@ def settings_for(repository: str, **given: Any) -> Settings:
         NotARepository: no repository is there, so that no catalog is made in a wrong folder.
         MalformedInput: a value that its setting does not take.
     """
-    root = local_repository(repository).root
+    in_s3 = scheme_of(repository) in SCHEMES
+    root = repository if in_s3 else local_repository(repository).root
     chosen = {name: value for name, value in given.items() if value is not None}
     try:
         return Settings(repo=root, **chosen)

@@ -32,7 +32,7 @@ from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
 from storage.local.derived import LocalDerivedStore
-from storage.repository import Repository
+from storage.open import open_repository
 from sync.mirror import MirrorTools
 
 _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
@@ -131,7 +131,7 @@ def _address_of(runner: web.AppRunner, settings: Settings) -> str:
 
 def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[None]]:
     async def prepared(application: web.Application) -> AsyncIterator[None]:
-        repository = Repository.open(settings.repo)
+        repository = await open_repository(str(settings.repo))
         async with open_catalog(settings.database_url) as catalog:
             owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
             await reindex(
@@ -173,7 +173,8 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
 
 def _packs(settings: Settings) -> LocalDerivedStore | None:
     bytes_max = settings.packs_bytes_max
-    return LocalDerivedStore(settings.packs_path, bytes_max=bytes_max) if bytes_max else None
+    path = settings.packs_path
+    return LocalDerivedStore(path, bytes_max=bytes_max) if bytes_max and path is not None else None
 
 
 @asynccontextmanager

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from catalog.datasets import Visibility
 from catalog.engine import sqlite_url
+from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import OBJECT_BYTES_MAX
+from storage.open import scheme_of
+from storage.s3.location import SCHEMES, S3Location, parse_s3_address
 
 
 class Tenancy(Enum):
@@ -28,12 +31,20 @@ class MetricsAccess(Enum):
     PUBLIC = "public"
 
 
+def _place(given: object) -> object:
+    """Addresses in S3 become locations; the rest are folders."""
+    return parse_s3_address(given) if isinstance(given, str) and scheme_of(given) in SCHEMES else given
+
+
+Place = Annotated[Path | S3Location, NoDecode, BeforeValidator(_place)]
+
+
 class Settings(BaseSettings):
     """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
 
-    repo: Path = Field(Path("repository"), description="folder of the repository")
+    repo: Place = Field(Path("repository"), description="folder of the repository, or an address in S3")
     catalog_url: str | None = Field(None, description="SQLAlchemy URL; an SQLite file beside the datasets by default")
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -47,6 +58,8 @@ class Settings(BaseSettings):
     default_visibility: Visibility = Field(Visibility.PRIVATE, description="of datasets found in the folder")
     anonymous_access: bool = Field(True, description="whether public datasets are served without a token")
     object_bytes_max: int = Field(OBJECT_BYTES_MAX, gt=0, description="largest object taken, in bytes")
+    signed_urls: bool = Field(True, description="whether clients move objects straight to and from a store in S3")
+    signed_url_s: int = Field(3_600, gt=0, le=604_800, description="how long such an address is good, in seconds")
     login_token_days: float = Field(30, gt=0, description="how long a token from a password login is good")
     upload_lease_s: float = Field(86_400, gt=0, description="how long an unfinished upload is kept, in seconds")
     pending_lease_s: float = Field(86_400, gt=0, description="how long an unfinished new dataset is kept, in seconds")
@@ -98,14 +111,21 @@ class Settings(BaseSettings):
     @property
     def ipfs_key_path(self) -> Path:
         """Where the secret of the IPNS names lies."""
-        return self.ipfs_key_file or self.repo / ".ipns-key"
+        return self.ipfs_key_file or self._beside_the_datasets("ipfs_key_file") / ".ipns-key"
 
     @property
-    def packs_path(self) -> Path:
-        """Where finished answers to long pulls are kept."""
-        return self.repo / ".packs"
+    def packs_path(self) -> Path | None:
+        """Where finished answers to long pulls are kept; nowhere when the repository is no folder."""
+        return self.repo / ".packs" if isinstance(self.repo, Path) else None
 
     @property
     def database_url(self) -> str:
         """Where the catalog lies."""
-        return self.catalog_url or sqlite_url(self.repo / ".catalog.sqlite")
+        return self.catalog_url or sqlite_url(self._beside_the_datasets("catalog_url") / ".catalog.sqlite")
+
+    def _beside_the_datasets(self, setting: str) -> Path:
+        if isinstance(self.repo, Path):
+            return self.repo
+        raise MalformedInput(
+            f"setting {setting} is needed when the repository is in S3", hint=f"set ODF_{setting.upper()}"
+        )

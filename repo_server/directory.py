@@ -11,7 +11,8 @@ from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import DatasetNotFound
 from repo_server.remembered import Remembered
-from storage.repository import DatasetEntry, Repository
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Directory:
 
     def __init__(
         self,
-        repository: Repository,
+        repository: DatasetRepository,
         datasets: Datasets,
         version: Callable[[], Hashable | None],
         *,

@@ -54,13 +54,7 @@ async def send_object(
     Raises:
         ObjectNotFound: there is no such file.
     """
-    sent = {
-        "ETag": f'"{name}"',
-        "Accept-Ranges": "bytes",
-        "Cache-Control": _IMMUTABLE if is_public else _PRIVATE,
-        "Content-Type": "application/octet-stream",
-        **(headers or {}),
-    }
+    sent = {**headers_of(name, is_public=is_public), **(headers or {})}
     descriptor, size = _opened(path, name)
     try:
         if is_known(request, name):
@@ -68,6 +62,16 @@ async def send_object(
         return await _send(request, descriptor, size, name, sent)
     finally:
         os.close(descriptor)
+
+
+def headers_of(name: str, *, is_public: bool) -> dict[str, str]:
+    """What is said of every object beside its bytes."""
+    return {
+        "ETag": f'"{name}"',
+        "Accept-Ranges": "bytes",
+        "Cache-Control": _IMMUTABLE if is_public else _PRIVATE,
+        "Content-Type": "application/octet-stream",
+    }
 
 
 async def _send(

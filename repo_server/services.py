@@ -17,7 +17,7 @@ from repo_server.identity import Identities
 from repo_server.ipfs.publishing import Publisher
 from repo_server.metrics import Metrics
 from storage.local.derived import LocalDerivedStore
-from storage.repository import Repository
+from storage.repositories import DatasetRepository
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class Services:
     """``now`` in seconds since 1970; ``base_url`` is what clients call this server, without a slash at its end."""
 
     settings: Settings
-    repository: Repository
+    repository: DatasetRepository
     catalog: Catalog
     identities: Identities
     directory: Directory

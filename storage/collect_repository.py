@@ -35,4 +35,4 @@ async def collect_repository(
             collected = await collect(entry.dataset, grace_s=grace_s, dry_run=dry_run)
         except DatasetNotFound:
             continue
-        yield CollectedDataset(entry.path.name, str(entry.alias), collected)
+        yield CollectedDataset(entry.folder.name, str(entry.alias), collected)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
@@ -30,8 +30,12 @@ from storage.ipfs.tree import BlockTree
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.protocols import ObjectReader, RefStore
+from storage.repositories import DatasetRepository
 from storage.repository import Repository
 from storage.s3.location import SCHEMES, parse_s3_address
+
+if TYPE_CHECKING:
+    from storage.s3.repository import S3Repository
 
 CAR_SUFFIX: Final = ".car"
 """A file of that name is a dataset as an archive of IPFS, not a folder."""
@@ -146,16 +150,35 @@ def open_dataset(address: str, connection: Connection | None = None) -> Dataset:
     return Dataset(*open_stores(address, connection))
 
 
-def open_repository(address: str) -> Repository:
-    """The repository in a folder of this machine.
+async def open_repository(address: str) -> DatasetRepository:
+    """The repository in a folder of this machine or in S3.
 
     Raises:
-        NotARepository: the folder is none.
-        UnsupportedOperation: not on this machine.
+        NotARepository: there is none.
+        UnsupportedOperation: another place, or an S3 that does not honour conditional writes.
     """
+    if scheme_of(address) in SCHEMES:
+        return await _s3_repository().open(parse_s3_address(address))
     if scheme_of(address) not in {"", "file"}:
-        raise UnsupportedOperation(f"{address} is not a folder of this machine", hint="pull or push single datasets")
+        raise UnsupportedOperation(
+            f"{address} is neither a folder of this machine nor in S3", hint="pull or push single datasets"
+        )
     return Repository.open(local_folder(address))
+
+
+async def init_repository(address: str) -> DatasetRepository:
+    """Make a repository there, or open the one that is; errors as ``open_repository``."""
+    if scheme_of(address) in SCHEMES:
+        return await _s3_repository().init(parse_s3_address(address))
+    return Repository.init(local_folder(address))
+
+
+def _s3_repository() -> type[S3Repository]:
+    try:
+        from storage.s3.repository import S3Repository  # noqa: PLC0415
+    except ImportError as error:
+        raise _without_extra(error) from error
+    return S3Repository
 
 
 def scheme_of(address: str) -> str:

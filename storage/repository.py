@@ -34,13 +34,19 @@ from storage.local.refs import LocalRefStore
 
 @dataclass(frozen=True, slots=True)
 class DatasetEntry:
-    """A dataset and what it is called; ``pending`` ones have no head yet."""
+    """A dataset and what it is called; ``path`` where it is a folder; ``pending`` ones have no head yet."""
 
     id: DatasetId
     alias: DatasetAlias
     dataset: Dataset
-    path: Path
+    path: Path | None
     pending: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """``path``, for those who know that it is a folder."""
+        assert self.path is not None
+        return self.path
 
 
 class Repository:
@@ -165,7 +171,7 @@ class Repository:
         """
         self._require_many()
         known = [entry async for entry in self.iterate(include_pending=True)]
-        ids = {entry.path: entry.id for entry in known}
+        ids = {entry.folder: entry.id for entry in known}
         path = await asyncio.to_thread(self._create, alias, dataset_id, ids)
         found = await asyncio.to_thread(folders.describe, self.root, path)
         entry = None if found is None else await self._entry_if_sound(found)
@@ -192,7 +198,7 @@ class Repository:
         """
         self._require_many()
         entry = await self.find(ref, include_pending=True)
-        await asyncio.to_thread(self._delete, entry.path)
+        await asyncio.to_thread(self._delete, entry.folder)
 
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[Path]:
         """Remove pending datasets nobody wrote to for that long, and what interrupted changes left; what was removed.
@@ -241,12 +247,12 @@ class Repository:
     def _rename(self, entry: DatasetEntry, alias: DatasetAlias) -> None:
         with folder_changes.locked(self.root):
             self._scan()
-            if self._paths.get(alias, entry.path) != entry.path:
+            path = there = entry.folder
+            if self._paths.get(alias, path) != path:
                 raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
-            path = entry.path
             if folders.id_in_name(path.name) is None:
                 path = self._alias_path(alias)
-                folder_changes.move(entry.path, path)
+                folder_changes.move(there, path)
             folder_changes.write_identity(path, alias, entry.id)
             self._paths.clear()
 

@@ -13,7 +13,7 @@ from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import Seed
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
-from storage.repository import Repository
+from storage.repositories import DatasetRepository
 from sync.plan import TransferPlan
 from sync.smart.messages import Visibility
 
@@ -65,7 +65,7 @@ class TransferTarget(Protocol):
 class RepositoryTarget:
     """A place in a repository by name."""
 
-    repository: Repository
+    repository: DatasetRepository
     alias: DatasetAlias
 
     async def find(self) -> Dataset | None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
 from typing import Annotated
 
 import typer
 
 from cli.options import AsJson
 from cli.output import print_json, print_line
+from storage.folders import RepositoryLayout
+from storage.open import init_repository
 from storage.repository import Repository
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; made if it is not there.")],
+    place: Annotated[
+        str, typer.Argument(metavar="DIR|URL", help="The folder, or an address in S3; made if not there.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Make an empty repository. One that is there already is left as it is.
@@ -21,9 +25,13 @@ def command(
     \b
     Example:
         odf init my-repository
+        odf init s3+https://minio.example.org/bucket/datasets
     """
-    repository = Repository.init(folder)
+    repository = asyncio.run(init_repository(place))
+    layout, name = RepositoryLayout.BY_ID, place
+    if isinstance(repository, Repository):
+        layout, name = repository.layout, str(repository.root)
     if as_json:
-        print_json({"repository": str(repository.root), "layout": repository.layout.value})
+        print_json({"repository": name, "layout": layout.value})
     else:
-        print_line(f"repository {repository.root}")
+        print_line(f"repository {name}")

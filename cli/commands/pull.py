@@ -71,7 +71,7 @@ def command(
         place = RepositoryTarget(target, local_alias(source, name or known_as))
         result = asyncio.run(_pull(source, place, options, access))
         if not dry_run:
-            remember(asyncio.run(target.find(place.alias)).path, Direction.PULL, remote)
+            remember(asyncio.run(target.find(place.alias)).folder, Direction.PULL, remote)
         print_transfer(str(place.alias), result, as_json=as_json)
 
     if len(remotes) == 1:
@@ -86,7 +86,7 @@ async def _remote_of(given: str, target: Repository) -> tuple[str, str | None]:
     if ref is None:
         return given, None
     entry = await target.find(ref)
-    return remembered(given, entry.path, Direction.PULL), str(entry.alias)
+    return remembered(given, entry.folder, Direction.PULL), str(entry.alias)
 
 
 async def _pull(

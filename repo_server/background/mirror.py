@@ -23,7 +23,8 @@ from opendatafabric.errors import OdfError
 from repo_server.logs import SERVER
 from storage.backoff import jittered_wait_s
 from storage.dataset import Dataset
-from storage.repository import DatasetEntry, Repository
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 from sync.mirror import MirrorTools, PushJob, State, dataset_address, next_time, push_to_mirror
 from sync.pull import pull_dataset
 from sync.remote import parse_remote
@@ -48,7 +49,7 @@ _AT_ONCE: Final = 4
 class MirrorPlace:
     """What mirrors copy from and to; pulled datasets belong to ``owner_id``. ``now`` in seconds since 1970."""
 
-    repository: Repository
+    repository: DatasetRepository
     catalog: Catalog
     owner_id: AccountId
     now: Callable[[], float]

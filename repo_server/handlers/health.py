@@ -6,6 +6,7 @@ import asyncio
 import os
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from aiohttp import web
 
@@ -64,7 +65,10 @@ async def _what_is_wrong(services: Services) -> str | None:
         pass
     except OdfError:
         return "the catalog cannot be read"
-    writable = await asyncio.to_thread(os.access, services.repository.root, os.R_OK | os.W_OK | os.X_OK)
+    folder = services.settings.repo
+    if not isinstance(folder, Path):
+        return None
+    writable = await asyncio.to_thread(os.access, folder, os.R_OK | os.W_OK | os.X_OK)
     return None if writable else "the folder of the repository cannot be written to"
 
 

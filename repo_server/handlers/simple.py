@@ -16,6 +16,7 @@ from repo_server.body import announced_length, pieces_of
 from repo_server.gate import Refused, Visit, visit
 from repo_server.object_response import send_object
 from repo_server.problems import message, worded
+from repo_server.stored_response import send_stored
 from storage.quarantine import receive_object
 
 
@@ -69,30 +70,15 @@ async def _get(request: web.Request, folder: str, *, pending: bool) -> web.Strea
     found = await visit(request, Access.READ, pending=pending)
     physical_hash = hash_of(request)
     entry = found.dataset.entry
-    path = entry.dataset.objects.local_path(f"{folder}/{physical_hash}")
-    if path is None:
-        return await _get_streamed(request, found, f"{folder}/{physical_hash}")
+    objects, key = entry.dataset.objects, f"{folder}/{physical_hash}"
+    path = objects.local_path(key)
+    is_public = found.dataset.record.visibility is Visibility.PUBLIC
     try:
-        is_public = found.dataset.record.visibility is Visibility.PUBLIC
+        if path is None:
+            return await send_stored(request, objects, key, is_public=is_public)
         return await send_object(request, path, str(physical_hash), is_public=is_public)
     except ObjectNotFound:
         return _not_here(folder, physical_hash)
-
-
-async def _get_streamed(request: web.Request, found: Visit, key: str) -> web.StreamResponse:
-    objects = found.dataset.entry.dataset.objects
-    try:
-        info = await objects.stat(key)
-    except ObjectNotFound:
-        return message(f"{key} is not here", HTTPStatus.NOT_FOUND)
-    response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
-    response.content_length = info.size
-    await response.prepare(request)
-    if request.method != "HEAD":
-        async for piece in objects.stream(key):
-            await response.write(piece)
-    await response.write_eof()
-    return response
 
 
 async def _put(request: web.Request, folder: str) -> web.StreamResponse:

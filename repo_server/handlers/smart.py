@@ -24,6 +24,7 @@ from storage.dataset import Dataset
 from sync.smart.channels import VERSION, VERSION_HEADER
 from sync.smart.messages import Visibility as WireVisibility
 from sync.smart.serve import serve_pull, serve_push
+from sync.smart.signed_urls import SignedUrls
 
 _HANDSHAKE: Final = (
     ("Connection", "upgrade"),
@@ -41,7 +42,8 @@ async def pull(request: web.Request) -> web.StreamResponse:
     _check_version(request)
     services, silence_s = found.services, found.services.settings.pull_silence_s
     async with conversation(request, services, services.pulls, silence_s=silence_s) as channel:
-        await serve_pull(channel, found.dataset.entry.dataset, _urls(request, found), packs=services.packs)
+        dataset, urls = found.dataset.entry.dataset, _urls(request, found)
+        await serve_pull(channel, dataset, urls, packs=services.packs, signed=_signed(found))
     return channel.response
 
 
@@ -56,7 +58,7 @@ async def push(request: web.Request) -> web.StreamResponse:
     services, silence_s = found.services, found.services.settings.push_silence_s
     async with conversation(request, services, services.pushes, silence_s=silence_s) as channel:
         target = _Target(found)
-        await serve_push(channel, target, _urls(request, found), on_head_moved=target.note)
+        await serve_push(channel, target, _urls(request, found), signed=_signed(found), on_head_moved=target.note)
     return channel.response
 
 
@@ -91,6 +93,13 @@ def _urls(request: web.Request, found: Visit) -> OwnUrls:
     if "account" in request.match_info:
         path = f"{request.match_info['account']}/{path}"
     return OwnUrls(f"{found.services.base_url}/{path}", found.caller.token if found.caller.authenticated else None)
+
+
+def _signed(found: Visit) -> SignedUrls | None:
+    services = found.services
+    if not services.settings.signed_urls:
+        return None
+    return SignedUrls(lifetime_s=services.settings.signed_url_s, now=services.now)
 
 
 @dataclass(slots=True)

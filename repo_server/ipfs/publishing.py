@@ -25,7 +25,7 @@ from repo_server.ipfs.keys import IpnsKeys
 from repo_server.logs import SERVER
 from storage.ipfs.index import PublishedTree
 from storage.ipfs.trees import publish_tree
-from storage.repository import Repository
+from storage.repositories import DatasetRepository
 
 RECORD_S: Final = 48 * 3_600
 """How long a record is good, as Kubo has it."""
@@ -44,7 +44,7 @@ class Publisher:
 
     def __init__(
         self,
-        repository: Repository,
+        repository: DatasetRepository,
         directory: Directory,
         catalog: Catalog,
         keys: IpnsKeys,

@@ -53,7 +53,7 @@ def parse_s3_address(address: str) -> S3Location:
         raise _malformed("it is of another form")
     if credentials:
         raise _malformed("keys do not belong in an address: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
-    path = unquote(parts.path).strip("/") if with_endpoint else f"{parts.netloc}/{unquote(parts.path)}".strip("/")
+    path = unquote(parts.path).strip("/") if with_endpoint else parts.netloc + unquote(parts.path)
     bucket, _, prefix = path.partition("/")
     prefix = prefix.strip("/")
     if _BUCKET.fullmatch(bucket) is None or (with_endpoint and not parts.hostname):

@@ -31,6 +31,8 @@ from opendatafabric.limits import (
     S3_WINDOWS_AHEAD,
 )
 from storage.keys import is_addressed, is_object_key, split_key
+from storage.memory import UncollectedLeaseStore
+from storage.protocols import LeaseStore
 from storage.reading import followed
 from storage.s3.client import bucket_at
 from storage.s3.copying import copy_object
@@ -50,6 +52,7 @@ class S3ObjectStore:
 
     def __init__(self, location: S3Location) -> None:
         self.capabilities = Capabilities(writable=True, listable=True, presigned=True)
+        self.leases: LeaseStore = UncollectedLeaseStore()
         self.location = location
         self.bucket = bucket_at(location.bucket, location.endpoint)
 

@@ -55,6 +55,7 @@ class S3PresigningStore(S3ObjectStore):
                     "an object was announced and never uploaded", hint="upload it to the address given, then push again"
                 ) from None
         if meta["size"] != upload.size:
+            await self._delete(path)
             raise SizeMismatch("an object was uploaded in another size", expected=upload.size, found=meta["size"])
         hasher, etag = Hasher(), meta["e_tag"] or ""
         async for window in self._windows(path, 0, upload.size, etag):

@@ -44,6 +44,7 @@ from sync.smart.push import (
     UploadUrls,
     push_server,
 )
+from sync.smart.signed_urls import SignedUrls
 from sync.transfer import TransferTarget
 
 _PLANS_MAX = 3
@@ -58,11 +59,19 @@ class ObjectUrls(Protocol):
 
 
 async def serve_pull(
-    channel: Channel, dataset: Dataset, urls: ObjectUrls, *, packs: DerivedStore | None = None
+    channel: Channel,
+    dataset: Dataset,
+    urls: ObjectUrls,
+    *,
+    packs: DerivedStore | None = None,
+    signed: SignedUrls | None = None,
 ) -> PullOutcome:
-    """Answer one pull conversation to its end; ``packs`` may be shared, else there are some for this one alone."""
+    """Answer one pull conversation to its end.
+
+    ``packs`` may be shared, else there are some for this one alone; ``signed`` addresses go before ``urls``.
+    """
     own_packs = packs or MemoryDerivedStore(bytes_max=DERIVED_IN_MEMORY_BYTES_MAX)
-    served = _ServedPull(dataset, urls, own_packs, base64=channel.peer_reads_base64)
+    served = _ServedPull(dataset, urls, own_packs, signed, base64=channel.peer_reads_base64)
     world: World = {PlanInterval: served.plan, PackInterval: served.pack, DownloadUrls: served.download_urls}
     async with served.held:
         return await run_script(pull_server(), Conversation(channel), world)
@@ -73,13 +82,18 @@ HeadMoved = Callable[[Multihash | None, Multihash], Awaitable[None]]
 
 
 async def serve_push(
-    channel: Channel, target: TransferTarget, urls: ObjectUrls, *, on_head_moved: HeadMoved | None = None
+    channel: Channel,
+    target: TransferTarget,
+    urls: ObjectUrls,
+    *,
+    signed: SignedUrls | None = None,
+    on_head_moved: HeadMoved | None = None,
 ) -> PushOutcome:
     """Take one push conversation to its end. Whatever goes wrong, the dataset is what it was.
 
     A caller that is cancelled while the head moves leaves the publishing and ``on_head_moved`` to finish.
     """
-    served = _ServedPush(target, urls, on_head_moved)
+    served = _ServedPush(target, urls, signed, on_head_moved)
     world: World = {
         ReadHead: served.read_head,
         ExaminePush: served.examine,
@@ -92,8 +106,11 @@ async def serve_push(
 
 
 class _ServedPull:
-    def __init__(self, dataset: Dataset, urls: ObjectUrls, packs: DerivedStore, *, base64: bool) -> None:
-        self._dataset, self._urls, self._packs, self._base64 = dataset, urls, packs, base64
+    def __init__(
+        self, dataset: Dataset, urls: ObjectUrls, packs: DerivedStore, signed: SignedUrls | None, *, base64: bool
+    ) -> None:
+        self._dataset, self._urls, self._packs, self._signed = dataset, urls, packs, signed
+        self._base64 = base64
         self.held = AsyncExitStack()
 
     async def plan(self, effect: PlanInterval) -> ChainInterval:
@@ -117,14 +134,17 @@ class _ServedPull:
         return packed.batch(base64=self._base64)
 
     async def download_urls(self, effect: DownloadUrls) -> Sequence[TransferUrl]:
-        return [self._urls.download_url(file) for file in effect.files]
+        signed = {} if self._signed is None else await self._signed.downloads(self._dataset, effect.files)
+        return [signed.get(file) or self._urls.download_url(file) for file in effect.files]
 
 
 class _ServedPush:
     """What one push has established so far."""
 
-    def __init__(self, target: TransferTarget, urls: ObjectUrls, on_head_moved: HeadMoved | None) -> None:
-        self._target, self._urls, self._on_head_moved = target, urls, on_head_moved
+    def __init__(
+        self, target: TransferTarget, urls: ObjectUrls, signed: SignedUrls | None, on_head_moved: HeadMoved | None
+    ) -> None:
+        self._target, self._urls, self._signed, self._on_head_moved = target, urls, signed, on_head_moved
         self._dataset: Dataset | None = None
         self._head: Multihash | None = None
         self._pack: PackedBlocks | None = None
@@ -184,7 +204,8 @@ class _ServedPush:
         if strange:
             raise ProtocolViolation(f"object {next(iter(strange)).physical_hash} is named by no block of this push")
         missing = set(await self._dataset.missing_objects(effect.files))
-        return [self._urls.upload_url(file) if file in missing else None for file in effect.files]
+        signed = {} if self._signed is None else await self._signed.uploads(self._dataset, list(missing))
+        return [(signed.get(file) or self._urls.upload_url(file)) if file in missing else None for file in effect.files]
 
     async def commit(self, _: CommitPush) -> Multihash:
         # A client that vanishes now must not part the head that moved from what is written down about it.
@@ -194,6 +215,8 @@ class _ServedPush:
         assert self._dataset is not None
         assert self._pack is not None
         assert self._examined is not None
+        if self._signed is not None:
+            await self._signed.publish(self._dataset)
         await self._dataset.publish(
             _batches(self._pack),
             files=self._examined.files,

@@ -19,7 +19,9 @@ from opendatafabric.multihash import Multihash
 from opendatafabric.names import AccountName
 from repo_server.app import running
 from repo_server.config import Settings, Tenancy
-from storage.repository import DatasetEntry, Repository
+from storage.open import init_repository
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 from tests.storage.chains import ChainBuilder, dataset_id
 
 SMALL, LARGE = b"a small slice", bytes(range(256)) * 4_096
@@ -44,7 +46,7 @@ class Hosted:
 
     url: str
     settings: Settings
-    repository: Repository
+    repository: DatasetRepository
     catalog: Catalog
     session: aiohttp.ClientSession
     accounts: dict[str, Account] = field(default_factory=dict)
@@ -106,10 +108,13 @@ def hash_of(content: bytes, chain: ChainBuilder) -> Multihash:
 
 
 @asynccontextmanager
-async def hosted(folder: Path, tenancy: Tenancy, **options: object) -> AsyncIterator[Hosted]:
-    """A server in ``folder`` with the accounts alice, bob and root, and a token of each."""
-    repository = Repository.init(folder / "datasets")
-    settings = Settings(repo=repository.root, tenancy=tenancy, port=0, **options)  # type: ignore[arg-type]
+async def hosted(
+    folder: Path, tenancy: Tenancy, *, address: str | None = None, **options: object
+) -> AsyncIterator[Hosted]:
+    """A server in ``folder``, or at an ``address`` in S3, with accounts alice, bob and root, a token of each."""
+    place = address or str(folder / "datasets")
+    repository = await init_repository(place)
+    settings = Settings.model_validate({"repo": place, "tenancy": tenancy, "port": 0, **options})
     async with open_catalog(settings.database_url) as catalog:
         accounts = {
             name: await catalog.accounts.create(AccountName(name), is_admin=name == "root")

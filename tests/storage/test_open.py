@@ -50,10 +50,12 @@ async def test_a_dataset_is_opened_by_its_address(tmp_path: Path) -> None:
     assert await open_dataset(tmp_path.as_uri()).head() == builder.head
 
 
-def test_a_repository_is_opened_by_its_address(tmp_path: Path) -> None:
+async def test_a_repository_is_opened_by_its_address(tmp_path: Path) -> None:
     Repository.init(tmp_path / "r")
-    assert open_repository(str(tmp_path / "r")).root == tmp_path / "r"
+    opened = await open_repository(str(tmp_path / "r"))
+    assert isinstance(opened, Repository)
+    assert opened.root == tmp_path / "r"
     with pytest.raises(NotARepository):
-        open_repository(str(tmp_path / "absent"))
+        await open_repository(str(tmp_path / "absent"))
     with pytest.raises(UnsupportedOperation):
-        open_repository("https://example.org/")
+        await open_repository("https://example.org/")

@@ -1,0 +1,41 @@
+"""What every repository does, wherever its datasets lie: the contract of ``Repository`` and of ``S3Repository``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
+from opendatafabric.did import DatasetId
+from storage.repository import DatasetEntry
+
+
+class DatasetRepository(Protocol):
+    """A place that holds many datasets; several processes may work on it at once."""
+
+    async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:
+        """The dataset of that id or alias; ``DatasetNotFound`` when there is none that may be seen."""
+        ...
+
+    def iterate(self, *, include_pending: bool = False) -> AsyncIterator[DatasetEntry]:
+        """Every dataset in the order of the aliases."""
+        ...
+
+    async def create(self, alias: DatasetAlias, dataset_id: DatasetId) -> DatasetEntry:
+        """A dataset that is invisible until its head is set; creating the same one again while it is, is fine.
+
+        ``RefCollision`` when the id exists, ``NameCollision`` when the alias belongs to another.
+        """
+        ...
+
+    async def rename(self, ref: DatasetRef, alias: DatasetAlias) -> DatasetEntry:
+        """Give a dataset another alias; ``NameCollision`` when it is taken."""
+        ...
+
+    async def delete(self, ref: DatasetRef) -> None:
+        """Remove a dataset; readers find it whole or not at all."""
+        ...
+
+    async def sweep(self, *, unused_for_s: float, now: float | None = None) -> Sequence[object]:
+        """Remove what nobody finished in that long; what was removed."""
+        ...

@@ -1,0 +1,259 @@
+"""A repository in a bucket: datasets by id, as servers of the reference store them, for any number of servers at once.
+
+There is no lock. ``<id>/info/alias`` makes a dataset exist, ``.names/<alias>`` makes its name unique; both change by
+compare-and-swap alone. The alias is written before the name is claimed, so a name whose dataset says another alias is
+left over from a change that was cut short, and whoever wants it may take it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Final, TypeVar
+
+import obstore
+
+from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import (
+    DatasetNotFound,
+    MalformedIdentifier,
+    NameCollision,
+    NotARepository,
+    RefCollision,
+    RefConflict,
+    TransientStorageError,
+)
+from opendatafabric.layout import INFO_ALIAS
+from opendatafabric.limits import S3_REQUESTS_AT_ONCE, S3_RETRIES_MAX
+from storage.chain_states import ChainStates
+from storage.dataset import Dataset
+from storage.folders import MARKER_NAME, RepositoryLayout, id_in_name
+from storage.repository import DatasetEntry
+from storage.s3.cells import Cell, Cells
+from storage.s3.client import bucket_at
+from storage.s3.errors import translated
+from storage.s3.leftovers import delete_all, last_change, remove_leftovers
+from storage.s3.location import S3Location
+from storage.s3.presign import S3PresigningStore
+from storage.s3.probe import require_conditions
+from storage.s3.refs import S3RefStore
+
+T = TypeVar("T")
+_NAMES: Final = ".names"
+_LEAVING: Final = b"~"
+"""The alias of a dataset that is being deleted; no dataset is called so."""
+
+
+class S3Repository:
+    """The datasets below ``location``; made by ``open`` or ``init``."""
+
+    def __init__(self, location: S3Location) -> None:
+        self.location = location
+        self._bucket = bucket_at(location.bucket, location.endpoint)
+        self._cells = Cells(self._bucket)
+        self._states = ChainStates()
+
+    @classmethod
+    async def init(cls, location: S3Location) -> S3Repository:
+        """Make a repository, and its bucket, or open the one that is there.
+
+        Raises:
+            UnsupportedOperation: the store does not honour conditional writes.
+        """
+        repository = cls(location)
+        await repository._bucket.make()
+        await require_conditions(repository._bucket, location)
+        path = location.path(MARKER_NAME)
+        await repository._cells.swap(path, Cell(), f"{RepositoryLayout.BY_ID.value}\n".encode())
+        return repository
+
+    @classmethod
+    async def open(cls, location: S3Location) -> S3Repository:
+        """The repository at ``location``.
+
+        Raises:
+            NotARepository: there is none.
+            UnsupportedOperation: the store does not honour conditional writes.
+        """
+        repository = cls(location)
+        if (await repository._cells.read(location.path(MARKER_NAME))).value is None:
+            raise NotARepository(f"{location} is no repository", hint=f"make one with: odf init {location}")
+        await require_conditions(repository._bucket, location)
+        return repository
+
+    # --- finding
+
+    async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:
+        """The dataset of that id or alias; errors as ``Repository.find``."""
+        found = await (self._by_id(ref) if isinstance(ref, DatasetId) else self._by_alias(ref))
+        if found is None or (found.pending and not include_pending):
+            raise DatasetNotFound(f"dataset {ref} is not in the repository", hint="odf list shows what is")
+        return found
+
+    async def iterate(self, *, include_pending: bool = False) -> AsyncIterator[DatasetEntry]:
+        """Every dataset in the order of the aliases. Those that another program laid down get their names claimed."""
+        found = await self._each(self._by_id)
+        for entry in sorted((each for each in found if each is not None), key=lambda each: each.alias):
+            if entry.pending and not include_pending:
+                continue
+            with suppress(NameCollision):
+                await self._claim_name(entry.alias, entry.id)
+            yield entry
+
+    async def _by_id(self, dataset_id: DatasetId) -> DatasetEntry | None:
+        alias = _alias_in(await self._cells.read(self._record(dataset_id)))
+        return None if alias is None else await self._entry(dataset_id, alias)
+
+    async def _by_alias(self, alias: DatasetAlias) -> DatasetEntry | None:
+        dataset_id = _id_in(await self._cells.read(self._name(alias)))
+        found = None if dataset_id is None else await self._by_id(dataset_id)
+        return found if found is not None and found.alias == alias else None
+
+    async def _entry(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
+        place = self._place(dataset_id)
+        dataset = Dataset(S3PresigningStore(place), S3RefStore(place), states=self._states)
+        try:
+            pending = await dataset.head() is None
+        except MalformedIdentifier:
+            pending = False  # a damaged head is for fsck to tell
+        return DatasetEntry(dataset_id, alias, dataset, None, pending)
+
+    # --- changing
+
+    async def create(self, alias: DatasetAlias, dataset_id: DatasetId) -> DatasetEntry:
+        """A pending dataset, as ``Repository.create``; errors too."""
+        for _ in range(S3_RETRIES_MAX):
+            cell = await self._cells.read(self._record(dataset_id))
+            if await self._may_create(cell, alias, dataset_id):
+                break
+            if await self._cells.swap(self._record(dataset_id), cell, str(alias).encode()):
+                break
+        try:
+            await self._claim_name(alias, dataset_id)
+        except NameCollision:
+            await self._empty(self._record(dataset_id), str(alias).encode())
+            raise
+        return await self._entry(dataset_id, alias)
+
+    async def _may_create(self, cell: Cell, alias: DatasetAlias, dataset_id: DatasetId) -> bool:
+        """Whether the same dataset is being created already; ``False`` when the place is free."""
+        if cell.value is None:
+            return False
+        if cell.value == _LEAVING:
+            raise RefCollision(f"dataset {dataset_id} is being deleted", found=dataset_id, hint="try again soon")
+        there = await self._by_id(dataset_id)
+        if there is None or not there.pending or there.alias != alias:
+            raise RefCollision(f"dataset {dataset_id} exists already", found=dataset_id)
+        return True
+
+    async def rename(self, ref: DatasetRef, alias: DatasetAlias) -> DatasetEntry:
+        """Give a dataset another alias; errors as ``Repository.rename``."""
+        entry = await self.find(ref, include_pending=True)
+        record, old = self._record(entry.id), str(entry.alias).encode()
+        await self._replace(record, old, str(alias).encode())
+        try:
+            await self._claim_name(alias, entry.id)
+        except NameCollision:
+            await self._replace(record, str(alias).encode(), old)
+            raise
+        if entry.alias != alias:
+            await self._empty(self._name(entry.alias), entry.id.multibase.encode())
+        return await self.find(alias, include_pending=True)
+
+    async def delete(self, ref: DatasetRef) -> None:
+        """Remove a dataset: invisible first, then its refs, then the rest; errors as ``Repository.delete``."""
+        entry = await self.find(ref, include_pending=True)
+        await self._replace(self._record(entry.id), str(entry.alias).encode(), _LEAVING)
+        await self._empty(self._name(entry.alias), entry.id.multibase.encode())
+        await self._remove(entry.id)
+
+    async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[str]:
+        """As ``Repository.sweep``; also what uploads left in quarantine, and parts of those that broke off."""
+        before = (time.time() if now is None else now) - unused_for_s
+        removed = [each for each in await self._each(lambda found: self._sweep_one(found, before)) if each is not None]
+        await remove_leftovers(self._bucket, self.location, before)
+        return removed
+
+    async def _sweep_one(self, dataset_id: DatasetId, before: float) -> str | None:
+        record = await self._cells.read(self._record(dataset_id))
+        if record.value is None or await last_change(self._bucket, self._place(dataset_id)) >= before:
+            return None
+        entry = None if record.value == _LEAVING else await self._by_id(dataset_id)
+        if entry is not None and not entry.pending:
+            return None
+        if entry is not None:
+            await self._replace(self._record(dataset_id), str(entry.alias).encode(), _LEAVING)
+        await self._remove(dataset_id)
+        return str(dataset_id)
+
+    async def _remove(self, dataset_id: DatasetId) -> None:
+        refs = S3RefStore(self._place(dataset_id))
+        for name, head in (await refs.list()).items():
+            with suppress(RefConflict):
+                await refs.compare_and_swap(name, expected=head, new=None)
+        await delete_all(self._bucket, self._place(dataset_id), but=self._record(dataset_id))
+        await self._empty(self._record(dataset_id), _LEAVING)
+
+    async def _claim_name(self, alias: DatasetAlias, dataset_id: DatasetId) -> None:
+        for _ in range(S3_REQUESTS_AT_ONCE):
+            cell = await self._cells.read(self._name(alias))
+            holder = _id_in(cell)
+            if holder == dataset_id:
+                return
+            other = None if holder is None else await self._by_id(holder)
+            if other is not None and other.alias == alias:
+                raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
+            if await self._cells.swap(self._name(alias), cell, dataset_id.multibase.encode()):
+                return
+        raise TransientStorageError(f"the name {alias} changes too often", hint="try again")
+
+    async def _replace(self, path: str, old: bytes, new: bytes) -> None:
+        cell = await self._cells.read(path)
+        if cell.value != old or not await self._cells.swap(path, cell, new):
+            raise DatasetNotFound("the dataset was changed by somebody else meanwhile", hint="look at it again")
+
+    async def _empty(self, path: str, old: bytes) -> None:
+        cell = await self._cells.read(path)
+        if cell.value == old:
+            await self._cells.swap(path, cell, None)
+
+    # --- places
+
+    async def _each(self, action: Callable[[DatasetId], Awaitable[T]]) -> list[T]:
+        at_once = asyncio.Semaphore(S3_REQUESTS_AT_ONCE)
+
+        async def act(dataset_id: DatasetId) -> T:
+            async with at_once:
+                return await action(dataset_id)
+
+        return await asyncio.gather(*map(act, await self._ids()))
+
+    async def _ids(self) -> list[DatasetId]:
+        store = await self._bucket.store()
+        with translated(f"list {self.location}"):
+            listed = await obstore.list_with_delimiter_async(store, self.location.prefix or None)
+        ids = (id_in_name(prefix.rstrip("/").rpartition("/")[2]) for prefix in listed["common_prefixes"])
+        return [each for each in ids if each is not None]
+
+    def _place(self, dataset_id: DatasetId) -> S3Location:
+        return self.location.below(dataset_id.multibase)
+
+    def _record(self, dataset_id: DatasetId) -> str:
+        return self._place(dataset_id).path(INFO_ALIAS)
+
+    def _name(self, alias: DatasetAlias) -> str:
+        return self.location.path(f"{_NAMES}/{alias}".lower())
+
+
+def _alias_in(cell: Cell) -> DatasetAlias | None:
+    try:
+        return None if cell.value is None else DatasetAlias.from_text(cell.value.decode())
+    except (MalformedIdentifier, UnicodeDecodeError):
+        return None
+
+
+def _id_in(cell: Cell) -> DatasetId | None:
+    return None if cell.value is None else id_in_name(cell.value.decode(errors="replace"))

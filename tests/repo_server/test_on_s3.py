@@ -1,0 +1,177 @@
+"""Servers in front of S3: objects go straight to and from the store, and nothing unproved is ever published."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from catalog.engine import sqlite_url
+from opendatafabric.errors import MalformedInput, OdfError, PeerUnavailable
+from opendatafabric.layout import data_key
+from repo_server.app import running
+from repo_server.config import Settings, Tenancy
+from storage.open import open_dataset
+from storage.s3.location import S3Location, parse_s3_address
+from sync.objects import Uploads
+from sync.smart.messages import TransferUrl
+from tests.cli.runner import odf
+from tests.repo_server.hosted import LARGE, Hosted, a_chain, hash_of, hosted
+from tests.repo_server.test_transfers import Client
+from tests.storage.s3.servers import KEYS, S3Server, versitygw
+from tests.storage.s3.test_objects import names_in
+from tests.sync.scenarios.stage import assert_holds, fill
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A real S3 server."""
+    with versitygw(tmp_path_factory.mktemp("versitygw") / "buckets") as server:
+        yield server
+
+
+@pytest.fixture
+def place(store: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Location:
+    """An empty place in its bucket."""
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    return parse_s3_address(f"{store.address}{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+async def server(place: S3Location, tmp_path: Path) -> AsyncIterator[Hosted]:
+    async with hosted(
+        tmp_path, Tenancy.MULTI, address=str(place), catalog_url=sqlite_url(tmp_path / "catalog.sqlite")
+    ) as running_server:
+        yield running_server
+
+
+async def test_a_push_and_a_pull_pass_the_server_by(
+    server: Hosted, store: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    send = Uploads.send
+
+    async def noted(self: Uploads, file: object, url: TransferUrl) -> None:
+        asked.append(url.url)
+        assert url.expires_at is not None
+        await send(self, file, url)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Uploads, "send", noted)
+    client, chain = Client(server), a_chain()
+    await fill(client.local, chain)
+    await client.push()
+    assert len(asked) == 2
+    assert all(url.startswith(store.endpoint) and "/.pending/" in url for url in asked)
+    reader = Client(server)
+    await reader.pull()
+    await assert_holds(reader.local, chain)
+
+
+async def test_objects_are_served_by_the_server_too_in_ranges(server: Hosted) -> None:
+    chain = a_chain()
+    await server.add("weather", chain)
+    name = hash_of(LARGE, chain)
+    path = f"{server.path('weather')}/{data_key(name)}"
+    whole = await server.ask("GET", path)
+    assert (whole.status, whole.body, whole.headers["ETag"]) == (200, LARGE, f'"{name}"')
+    part = await server.ask("GET", path, headers={"Range": "bytes=10-19"})
+    assert (part.status, part.body) == (206, LARGE[10:20])
+    assert part.headers["Content-Range"] == f"bytes 10-19/{len(LARGE)}"
+    assert (await server.ask("GET", path, headers={"Range": f"bytes={len(LARGE)}-"})).status == 416
+    assert (await server.ask("GET", path, headers={"If-None-Match": f'"{name}"'})).status == 304
+    head = await server.ask("HEAD", path)
+    assert (head.status, head.headers["Content-Length"], head.body) == (200, str(len(LARGE)), b"")
+    absent = f"{server.path('weather')}/{data_key(chain.head)}"
+    assert (await server.ask("GET", absent)).status == 404
+
+
+@pytest.mark.parametrize("deed", ["never uploaded", "other bytes"])
+async def test_a_push_of_what_never_came_or_is_something_else_is_refused(
+    server: Hosted, place: S3Location, monkeypatch: pytest.MonkeyPatch, deed: str
+) -> None:
+    client, chain = Client(server), a_chain()
+    await fill(client.local, chain)
+
+    async def lied(self: Uploads, file: object, url: TransferUrl) -> None:
+        if deed == "other bytes":
+            size = file.size  # type: ignore[attr-defined]
+            async with server.session.put(url.url, data=bytes(size)) as response:
+                assert response.status == 200
+        self._counter.finished()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Uploads, "send", lied)
+        with pytest.raises(OdfError):
+            await client.push()
+    assert (await server.ask("GET", f"{server.path('weather')}/refs/head", who="alice")).status == 404
+    assert [name for name in names_in(place) if "/data/" in name] == []
+    await client.push()
+    reader = Client(server)
+    await reader.pull()
+    await assert_holds(reader.local, chain)
+
+
+async def test_servers_without_signed_addresses_take_objects_themselves(place: S3Location, tmp_path: Path) -> None:
+    catalog_url = sqlite_url(tmp_path / "catalog.sqlite")
+    async with hosted(
+        tmp_path, Tenancy.MULTI, address=str(place), catalog_url=catalog_url, signed_urls=False
+    ) as server:
+        client, chain = Client(server), a_chain()
+        await fill(client.local, chain)
+        await client.push()
+        reader = Client(server)
+        await reader.pull()
+        await assert_holds(reader.local, chain)
+
+
+async def test_of_pushes_through_two_servers_one_wins_each_round(server: Hosted) -> None:
+    client, builder = Client(server), a_chain()
+    await fill(client.local, builder)
+    await client.push()
+    async with running(server.settings) as other_url:
+        other = Hosted(other_url, server.settings, server.repository, server.catalog, server.session)
+        other.accounts, other.tokens = server.accounts, server.tokens
+        for number in range(5):
+            rivals = [builder.fork(len(builder.blocks)) for _ in range(2)]
+            pushing = []
+            for at, (where, rival) in enumerate(zip((server, other), rivals, strict=True)):
+                rival.info(f"round {number}, rival {at}")
+                pusher = Client(where)
+                await fill(pusher.local, rival)
+                pushing.append(pusher.push())
+            ended = await asyncio.gather(*pushing, return_exceptions=True)
+            winners = [rival for rival, each in zip(rivals, ended, strict=True) if not isinstance(each, BaseException)]
+            assert len(winners) == 1, ended
+            assert all(isinstance(each, OdfError) for each in ended if isinstance(each, BaseException))
+            assert not any(isinstance(each, PeerUnavailable) for each in ended)
+            builder = winners[0]
+    reader = Client(server)
+    await reader.pull()
+    await assert_holds(reader.local, builder)
+
+
+async def test_the_commands_make_a_repository_in_s3_and_take_what_one_holds(place: S3Location, tmp_path: Path) -> None:
+    made = await asyncio.to_thread(odf, "init", str(place))
+    assert (made.code, made.stdout) == (0, f"repository {place}\n".encode())
+    chain = a_chain()
+    dataset = open_dataset(str(place.below("one")))
+    await fill(dataset, chain)
+    local = tmp_path / "local"
+    assert (await asyncio.to_thread(odf, "init", str(local))).code == 0
+    pulled = await asyncio.to_thread(odf, "pull", "--repo", str(local), str(place.below("one")), "--as", "weather")
+    assert pulled.code == 0, pulled.stderr
+    pushed = await asyncio.to_thread(odf, "push", "--repo", str(local), "weather", "--to", str(place.below("two")))
+    assert pushed.code == 0, pushed.stderr
+    assert await open_dataset(str(place.below("two"))).head() == chain.head
+
+
+def test_a_repository_in_s3_needs_a_catalog_elsewhere() -> None:
+    settings = Settings.model_validate({"repo": "s3://bucket/prefix"})
+    assert settings.repo == S3Location("bucket", "prefix")
+    with pytest.raises(MalformedInput, match="catalog_url") as refused:
+        _ = settings.database_url
+    assert refused.value.hint == "set ODF_CATALOG_URL"
