@@ -53,7 +53,7 @@ check: lint fast-tests
 
 # Programs of others that tests talk to. What cannot be had here, the tests skip and say why.
 test-nodes:
-	@for build in tools/*_node.sh; do $$build >/dev/null || true; done
+	@for build in tools/*_node.sh tools/*_server.sh; do $$build >/dev/null || true; done
 
 test: lint test-nodes
 	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)

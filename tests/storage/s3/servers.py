@@ -48,7 +48,7 @@ def versitygw(folder: Path) -> Iterator[S3Server]:
     """A gateway over ``folder``, which holds the buckets."""
     program = next((ROOT / ".tools" / "bin").glob("versitygw-v*"), None) or shutil.which("versitygw")
     if program is None:
-        pytest.skip("versitygw is not here: run tools/test-servers.sh, which needs Go")
+        pytest.skip("versitygw is not here: run tools/s3_server.sh, which needs Go")
     (folder / BUCKET).mkdir(parents=True)
     port = free_port()
     keys = {"ROOT_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"]}
