@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, Final, cast
@@ -39,7 +39,7 @@ from storage.s3.copying import copy_object
 from storage.s3.errors import ConditionError, is_beyond_the_end, translated
 from storage.s3.incoming import Incoming
 from storage.s3.location import S3Location
-from storage.s3.pending import pending_path, pending_token
+from storage.s3.pending import pending_path, pending_paths, pending_token
 from storage.s3.retries import retried
 from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
 
@@ -227,21 +227,25 @@ class S3ObjectStore:
 
     async def publish(self, quarantined: Quarantined, key: str) -> None:
         path = self._path(key)
-        pending = pending_path(self.location, quarantined.token)
+        waiting = pending_paths(self.location, quarantined.token)
         try:
-            await retried(lambda: copy_object(self.bucket, pending, path, quarantined))
+            await retried(lambda: copy_object(self.bucket, waiting[0], path, quarantined.size))
         except ObjectNotFound:
             raise ObjectNotFound(
                 f"nothing is quarantined as {quarantined.token!r}", hint="upload the object again"
             ) from None
-        await self._delete(pending)
+        await self._delete_all(waiting)
 
     async def discard(self, quarantined: Quarantined) -> None:
         with suppress(ObjectNotFound):
-            await self._delete(pending_path(self.location, quarantined.token))
+            await self._delete_all(pending_paths(self.location, quarantined.token))
 
     async def delete(self, key: str) -> None:
         await self._delete(self._path(key))
+
+    async def _delete_all(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            await self._delete(path)
 
     async def _delete(self, path: str) -> None:
         store = await self.bucket.store()

@@ -1,7 +1,8 @@
 """Signed addresses: whoever holds one reads or writes one object for a while, without a server in between.
 
-What is written so lands where unproved bytes wait, in the announced size where the store checks that; ``examine``
-reads it back and hashes it before anybody may publish it.
+What is written so lands where unproved bytes wait, in the announced size where the store checks that. Whoever holds the
+address may write again at any moment, so ``examine`` copies it inside the store first, to a name that only we know, and
+reads back, hashes and gives on that copy.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import obstore
 from opendatafabric.errors import ObjectNotFound, SizeMismatch
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.multihash import Hasher
+from storage.s3.copying import copy_object
 from storage.s3.errors import translated
 from storage.s3.objects import S3ObjectStore
 from storage.s3.pending import examined_token, pending_path, pending_token
+from storage.s3.retries import retried
 from storage.values import PresignedUpload, Quarantined
 
 
@@ -47,21 +50,29 @@ class S3PresigningStore(S3ObjectStore):
 
     async def examine(self, upload: PresignedUpload) -> Quarantined:
         path, store = pending_path(self.location, upload.token), await self.bucket.store()
-        with translated("look at an upload"):
-            try:
-                meta = await obstore.head_async(store, path)
-            except FileNotFoundError:
-                raise ObjectNotFound(
-                    "an object was announced and never uploaded", hint="upload it to the address given, then push again"
-                ) from None
-        if meta["size"] != upload.size:
+        try:
+            with translated("look at an upload"):
+                size = (await obstore.head_async(store, path))["size"]
+        except ObjectNotFound:
+            raise ObjectNotFound(
+                "an object was announced and never uploaded", hint="upload it to the address given, then push again"
+            ) from None
+        if size != upload.size:
             await self._delete(path)
-            raise SizeMismatch("an object was uploaded in another size", expected=upload.size, found=meta["size"])
-        hasher, etag = Hasher(), meta["e_tag"] or ""
-        async for window in self._windows(path, 0, upload.size, etag):
+            raise SizeMismatch("an object was uploaded in another size", expected=upload.size, found=size)
+        token = examined_token(pending_token(), upload.token)
+        await retried(lambda: copy_object(self.bucket, path, pending_path(self.location, token), size))
+        hasher = await self._hash(pending_path(self.location, token))
+        return Quarantined(token, hasher.finish(), hasher.size)
+
+    async def _hash(self, path: str) -> Hasher:
+        hasher, store = Hasher(), await self.bucket.store()
+        with translated("look at an upload"):
+            meta = await obstore.head_async(store, path)
+        async for window in self._windows(path, 0, meta["size"], meta["e_tag"]):
             for start in range(0, len(window), READ_CHUNK_BYTES):
                 await asyncio.to_thread(hasher.update, window[start : start + READ_CHUNK_BYTES])
-        return Quarantined(examined_token(upload.token, etag), hasher.finish(), hasher.size)
+        return hasher
 
     def _sign(self, client: Any, method: str, lifetime_s: int, **parameters: object) -> str:
         url: str = client.generate_presigned_url(
