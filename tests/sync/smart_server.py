@@ -5,6 +5,7 @@ It is asked over sockets (``smart_server``) or directly (``memory_session.py``).
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -62,7 +63,7 @@ def stored(dataset: Dataset) -> dict[str, bytes]:
 
 @dataclass
 class SmartServer:
-    """Serves ``dataset``; what clients achieve is in ``outcomes``."""
+    """Serves ``dataset``; what clients achieve is in ``outcomes()``."""
 
     dataset: Dataset = field(default_factory=memory_dataset)
     base64: bool = True
@@ -74,7 +75,6 @@ class SmartServer:
     """What making a new dataset ends in."""
 
     sends_range: bool = True
-    outcomes: list[Any] = field(default_factory=list)
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
     """Method, key and ``Range`` of every request of an object."""
 
@@ -82,6 +82,9 @@ class SmartServer:
     address: str = ""
     generation: int = 0
     """Goes into every address of an object, so that tests can let old ones expire."""
+
+    _outcomes: list[Any] = field(default_factory=list)
+    _one_ended: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     @property
     def location(self) -> RemoteLocation:
@@ -124,7 +127,16 @@ class SmartServer:
         """Take a conversation to its end."""
         channel = self.wrap(channel)
         serving_end = serve_push(channel, self, self) if verb == "push" else serve_pull(channel, self.dataset, self)
-        self.outcomes.append(await serving_end)
+        outcome = await serving_end
+        async with self._one_ended:
+            self._outcomes.append(outcome)
+            self._one_ended.notify_all()
+
+    async def outcomes(self, count: int) -> list[Any]:
+        """How ``count`` conversations ended here; a client may know the end of one before its server does."""
+        async with asyncio.timeout(30), self._one_ended:
+            await self._one_ended.wait_for(lambda: len(self._outcomes) >= count)
+        return self._outcomes
 
     def reads_base64(self, headers: Mapping[str, str]) -> bool:
         return self.base64 and reads_base64(headers.get(ENCODINGS_HEADER))

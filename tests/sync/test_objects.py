@@ -148,7 +148,7 @@ async def test_an_upload_address_that_expired_starts_the_push_anew(stage: Stage)
     stage.server.faults = [once(403)]
     await stage.push()
     await assert_holds(stage.remote, builder)
-    assert len(stage.server.outcomes) == 2
+    assert len(await stage.server.outcomes(2)) == 2
 
 
 async def test_an_upload_that_is_refused_ends_the_push(stage: Stage) -> None:

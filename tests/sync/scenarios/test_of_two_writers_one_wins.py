@@ -72,7 +72,7 @@ async def test_at_the_same_moment(stage: Stage) -> None:
     assert sorted(type(result).__name__ for result in results) == ["RefConflict", "TransferResult"]
     winner = next(index for index, result in enumerate(results) if isinstance(result, TransferResult))
     await assert_holds(stage.remote, writers[winner][1])
-    errors = [outcome.error for outcome in stage.server.outcomes if outcome.error is not None]
+    errors = [outcome.error for outcome in await stage.server.outcomes(2) if outcome.error is not None]
     assert [type(error) for error in errors] == [RefConflict]
 
 
