@@ -86,16 +86,16 @@ def opened_folder(root: Path, *parts: str, create: bool = False) -> Iterator[int
     try:
         for part in parts:
             outer, descriptor = descriptor, _open_part(descriptor, part, create)
-            _let_go(outer)
+            let_go(outer)
         yield descriptor
     finally:
-        _let_go(descriptor)
+        let_go(descriptor)
 
 
-def _let_go(folder: int) -> None:
-    # Nothing was written through the descriptor of a folder, so nothing can be lost in closing it.
+def let_go(descriptor: int) -> None:
+    """Close what was only read, a folder or a file: nothing can be lost in that, whatever the system says."""
     with suppress(OSError):
-        os.close(folder)
+        os.close(descriptor)
 
 
 def _open_part(parent: int, name: str, create: bool) -> int:

@@ -57,7 +57,7 @@ class LocalObjectStore:
                 yield piece
                 position += len(piece)
         finally:
-            os.close(descriptor)
+            durable.let_go(descriptor)
 
     async def follow(self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int) -> Followed:
         return await asyncio.to_thread(self._follow, key, next_key, count_max)

@@ -153,7 +153,7 @@ def prepare(root: Path) -> State:
 
 def state(root: Path) -> State:
     """Every visible file and its bytes."""
-    files = [path for folder in FOLDERS for path in (root / folder).iterdir() if not path.name.startswith(".")]
+    files = [path for folder in FOLDERS for path in (root / folder).glob("[!.]*")]
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
@@ -179,12 +179,3 @@ def run(deed: Deed, root: Path) -> None:
 
 async def _run(deed: Deed, root: Path) -> None:
     await deed.run(root)
-
-
-def run_in_child(deed: Deed, root: Path) -> None:
-    """Run to the end in a fork, so that this process stays without threads."""
-    child = os.fork()
-    if child == 0:
-        run(deed, root)
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0

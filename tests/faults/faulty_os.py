@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from storage.local import durable, leases, objects, pending, refs
+from storage import folder_changes
+from storage.local import durable, leases, objects, pending, quarantine_files, refs
 
 COUNTED = {
     *("open", "close", "read", "pread", "write", "fsync", "fdatasync", "rename", "link", "unlink", "mkdir"),
@@ -69,7 +70,7 @@ class NotesOs:
 @contextmanager
 def installed(faulty: FaultyOs) -> Iterator[None]:
     """Let the stores run on ``faulty``."""
-    modules = (durable, objects, pending, refs)
+    modules = (durable, objects, pending, quarantine_files, refs, folder_changes)
     real_flush = durable.flush_file_system
     try:
         for module in modules:

@@ -1,41 +1,61 @@
-"""Run a deed in a child that is killed at its k-th call of the system, for every k; report what went wrong.
+"""Run a deed or a chore in a child that is killed at its k-th call of the system, for every k; report what went wrong.
 
-Called as ``python -m tests.faults.killer FOLDER DEED``: a process of its own, since forking needs one without threads.
+Called as ``python -m tests.faults.killer FOLDER NAME``: a process of its own, since forking needs one without threads.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 import sys
+import traceback
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.faults import deeds
+from tests.faults.chores import BEFORE, CHORES, as_chore, repeated
+from tests.faults.deeds import DEEDS
 from tests.faults.faulty_os import FaultyOs, end_of_process, installed
+
+CALLS_MAX = 1_000
 
 
 def main(folder: Path, name: str) -> int:
-    deed = next(deed for deed in deeds.DEEDS if deed.name == name)
-    for kill_at in range(1, 300):
+    chore = next(each for each in (*map(as_chore, DEEDS), *CHORES) if each.name == name)
+    before = folder / BEFORE
+    if in_child(lambda: chore.prepare(before)) != 0:
+        return 1
+    for kill_at in range(1, CALLS_MAX):
         root = folder / str(kill_at)
-        before = deeds.prepare(root)
-        child = os.fork()
-        if child == 0:
-            with installed(FaultyOs(kill_at, end_of_process)):
-                deeds.run(deed, root)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if not deeds.is_old_or_new(deed, before, deeds.state(root)):
-            print(f"torn when killed at call {kill_at}: {sorted(deeds.state(root))}")
+        shutil.copytree(before, root)
+        status = in_child(lambda root=root: chore.run(root), kill_at)  # type: ignore[misc]
+        if in_child(lambda root=root: repeated(chore, before, root)) != 0:  # type: ignore[misc]
+            print(f"when killed at call {kill_at}")
             return 1
-        deeds.run_in_child(deed, root)
-        if deeds.state(root) != deeds.after(deed, before):
-            print(f"cannot be repeated when killed at call {kill_at}")
-            return 1
+        shutil.rmtree(root)
         if status == 0:
             print(kill_at)
             return 0
-    print("the deed never ran to its end")
+    print("it never ran to its end")
     return 1
+
+
+def in_child(action: Callable[[], Awaitable[None]], kill_at: int = 0) -> int:
+    """Run to the end in a fork, so that this process stays without threads; how it ended."""
+    child = os.fork()
+    if child == 0:
+        try:
+            with installed(FaultyOs(kill_at, end_of_process)):
+                asyncio.run(awaited(action))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+async def awaited(action: Callable[[], Awaitable[None]]) -> None:
+    await action()
 
 
 if __name__ == "__main__":

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
+from collections.abc import Awaitable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from opendatafabric.errors import OdfError, StorageError, StorageFull
 from tests.faults import deeds
+from tests.faults.chores import BEFORE, CHORES, Chore, repeated
 from tests.faults.deeds import DEEDS, Deed
 from tests.faults.faulty_os import FaultyOs, Strike, disk_full, input_output_error, installed
 
@@ -48,6 +53,31 @@ def test_a_call_that_fails_leaves_the_old_or_the_new_state(tmp_path: Path, deed:
         assert deeds.state(root) == deeds.after(deed, before), struck
     else:
         raise AssertionError("the deed never ran to its end")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("strike", [input_output_error, disk_full], ids=["EIO", "ENOSPC"])
+@pytest.mark.parametrize("chore", CHORES, ids=lambda chore: chore.name)
+def test_keeping_a_repository_is_repeated_after_a_call_that_failed(
+    tmp_path: Path, chore: Chore, strike: Strike
+) -> None:
+    before = tmp_path / BEFORE
+    asyncio.run(awaited(chore.prepare(before)))
+    for strike_at in range(1, 2 * CALLS_MAX):
+        root = tmp_path / str(strike_at)
+        shutil.copytree(before, root)
+        faulty = FaultyOs(strike_at, strike)
+        with installed(faulty), suppress(OdfError):
+            asyncio.run(awaited(chore.run(root)))
+        asyncio.run(repeated(chore, before, root))
+        if len(faulty.calls) < strike_at:
+            return
+    raise AssertionError("the chore never ran to its end")
+
+
+async def awaited(deed: Awaitable[None]) -> None:
+    await deed
 
 
 @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
-from opendatafabric.errors import RefConflict, StorageFull
+from opendatafabric.errors import RefConflict, StorageError, StorageFull
 from opendatafabric.layout import block_key
 from opendatafabric.multihash import physical_hash
 from storage.collect import collect
 from storage.dataset import Dataset
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
+from storage.repository import Repository
+from storage.scrub import scrub
+from sync.backup import copy_repository
+from tests.faults.chores import BEFORE, CHORES, SOURCE, Chore, repeated
+from tests.storage.chains import dataset_id
 from tests.suites.object_store import key_of, keys_in, pieces_of
 
 MEBIBYTE = 1024 * 1024
@@ -118,6 +124,53 @@ async def test_running_out_of_inodes_is_a_full_disk(few_inodes: Path) -> None:
         await store.quarantine(pieces_of(b"x"), size_max=9)
     for key in await keys_in(store):
         assert key_of(await store.read(key)) == key
+
+
+def chore(name: str) -> Chore:
+    return next(each for each in CHORES if each.name == name)
+
+
+@pytest.mark.parametrize("name", ["heal", "copy"])
+async def test_healing_and_backing_up_wait_for_room_and_leave_all_as_it_was(
+    small_disk: Path, tmp_path: Path, name: str
+) -> None:
+    await chore(name).prepare(small_disk)
+    shutil.copytree(small_disk, tmp_path / BEFORE)
+    filler = small_disk / "filler"
+    with pytest.raises(OSError, match="No space"):
+        fill_up(filler)
+    with pytest.raises(StorageFull):
+        await chore(name).run(small_disk)
+    assert hidden_files(small_disk) == []
+    filler.unlink()
+    await repeated(chore(name), tmp_path / BEFORE, small_disk)
+
+
+def remount(disk: Path, option: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{option}", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("name", ["collect", "heal", "copy"])
+async def test_what_would_write_to_a_read_only_disk_says_so_and_goes_on_once_it_may(
+    small_disk: Path, tmp_path: Path, name: str
+) -> None:
+    await chore(name).prepare(small_disk)
+    shutil.copytree(small_disk, tmp_path / BEFORE)
+    remount(small_disk, "ro")
+    with pytest.raises(StorageError) as refused:
+        await chore(name).run(small_disk)
+    assert refused.value.hint == "the store must be writable by the user that runs this program"
+    remount(small_disk, "rw")
+    await repeated(chore(name), tmp_path / BEFORE, small_disk)
+
+
+async def test_a_read_only_disk_is_scrubbed_and_backed_up(small_disk: Path, tmp_path: Path) -> None:
+    await chore("copy").prepare(small_disk)
+    remount(small_disk, "ro")
+    source, copy = Repository.open(small_disk / SOURCE), Repository.init(tmp_path / "copy")
+    entry = await source.find(dataset_id())
+    assert [done async for done in scrub(entry.dataset, sources=[entry.dataset.objects]) if done.damage] == []
+    assert [copied.alias async for copied in copy_repository(source, copy)] == [entry.alias]
 
 
 async def test_garbage_is_collected_on_a_full_disk(small_disk: Path) -> None:

@@ -10,20 +10,33 @@ from pathlib import Path
 import pytest
 
 from tests.faults import deeds
+from tests.faults.chores import CHORES, Chore
 from tests.faults.deeds import DEEDS, Deed
 
 PROJECT = Path(__file__).parent.parent.parent
 SYSCALLS = ["write", "fsync", "fdatasync", "syncfs", "renameat", "linkat", "unlinkat"]
 
 
-@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
-def test_a_process_killed_at_any_call_leaves_the_old_or_the_new_state(tmp_path: Path, deed: Deed) -> None:
+def killed_at_every_call(folder: Path, name: str) -> int:
+    """How many calls there were."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.killer", str(tmp_path), deed.name],
-        cwd=PROJECT, capture_output=True, text=True, timeout=100, check=False,
+        [sys.executable, "-m", "tests.faults.killer", str(folder), name],
+        cwd=PROJECT, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert int(done.stdout) > 5
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.name)
+def test_a_process_killed_at_any_call_leaves_the_old_or_the_new_state(tmp_path: Path, deed: Deed) -> None:
+    assert killed_at_every_call(tmp_path, deed.name) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("chore", CHORES, ids=lambda chore: chore.name)
+def test_keeping_a_repository_may_be_killed_at_any_call_and_repeated(tmp_path: Path, chore: Chore) -> None:
+    assert killed_at_every_call(tmp_path, chore.name) > 50
 
 
 @pytest.mark.slow
