@@ -198,7 +198,7 @@ class Repository:
         """
         self._require_many()
         entry = await self.find(ref, include_pending=True)
-        await asyncio.to_thread(self._delete, entry.folder)
+        await asyncio.to_thread(self._delete, entry)
 
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[Path]:
         """Remove pending datasets nobody wrote to for that long, and what interrupted changes left; what was removed.
@@ -247,7 +247,7 @@ class Repository:
     def _rename(self, entry: DatasetEntry, alias: DatasetAlias) -> None:
         with folder_changes.locked(self.root):
             self._scan()
-            path = there = entry.folder
+            path = there = self._still_there(entry)
             if self._paths.get(alias, path) != path:
                 raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
             if folders.id_in_name(path.name) is None:
@@ -256,10 +256,17 @@ class Repository:
             folder_changes.write_identity(path, alias, entry.id)
             self._paths.clear()
 
-    def _delete(self, path: Path) -> None:
+    def _delete(self, entry: DatasetEntry) -> None:
         with folder_changes.locked(self.root):
-            hidden = folder_changes.hide(self.root, path)
+            hidden = folder_changes.hide(self.root, self._still_there(entry))
         folder_changes.remove(hidden)
+
+    def _still_there(self, entry: DatasetEntry) -> Path:
+        """Its folder, unless somebody deleted or moved it before we had the lock."""
+        found = folders.describe(self.root, entry.folder)
+        if found is None or found.dataset_id not in {None, entry.id}:
+            raise DatasetNotFound(f"dataset {entry.alias} was deleted or renamed meanwhile", hint="look at it again")
+        return entry.folder
 
     def _sweep(self, before: float) -> list[Path]:
         with folder_changes.locked(self.root):
