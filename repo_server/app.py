@@ -183,7 +183,8 @@ async def _mirrors(services: Services, owner: Account) -> AsyncIterator[None]:
     async with aiohttp.ClientSession() as session:
         if services.settings.run_mirrors:
             place = MirrorPlace(services.repository, services.catalog, owner.id, services.now)
-            services.mirrors = MirrorRunner(place, MirrorTools(session, services.catalog.ipfs))
+            tools = MirrorTools(session, services.catalog.ipfs, services.settings.ipfs_access)
+            services.mirrors = MirrorRunner(place, tools)
         yield
 
 

@@ -13,6 +13,7 @@ from catalog.datasets import Visibility
 from catalog.engine import sqlite_url
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import OBJECT_BYTES_MAX
+from storage.ipfs.access import IpfsAccess
 from storage.open import scheme_of
 from storage.s3.location import SCHEMES, S3Location, parse_s3_address
 
@@ -107,6 +108,14 @@ class Settings(BaseSettings):
     @property
     def multi_tenant(self) -> bool:
         return self.tenancy is Tenancy.MULTI
+
+    @property
+    def ipfs_access(self) -> IpfsAccess | None:
+        """How sources in IPFS are read; ``None`` when neither a gateway nor a node is named."""
+        if self.ipfs_gateway is None:
+            return None
+        token = None if self.ipfs_token is None else self.ipfs_token.get_secret_value()
+        return IpfsAccess(self.ipfs_gateway, token, self.ipfs_trustless)
 
     @property
     def ipfs_key_path(self) -> Path:

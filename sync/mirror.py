@@ -1,7 +1,7 @@
 """One mirror run for one dataset: bring the other side up to the head, by whatever the address says.
 
 ``PUSH_KINDS`` has one row per scheme that can be pushed to; a pull takes whatever ``sync.pull`` can read. Whoever calls
-decides when, and keeps the state.
+decides when, no later than a run says that the next one must be, and keeps the state.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from cronsim import CronSim, CronSimError
 
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedInput, UnsupportedOperation
+from opendatafabric.limits import IPNS_RENEWAL_S
 from opendatafabric.names import DatasetName
 from storage.dataset import Dataset
+from storage.ipfs.access import IpfsAccess
 from storage.ipfs.index import TreeIndex
 from storage.ipfs.node import IpfsNode
-from storage.ipfs.rpc import KuboRpc
+from storage.ipfs.rpc import KuboRpc, Patience
 from storage.open import scheme_of
+from storage.s3.location import SCHEMES
 from sync.ipfs_publish import IpfsMirrorState, parse_ipfs_target, publish_to_ipfs
 from sync.push import push_dataset
 from sync.remote import parse_remote
@@ -33,10 +36,12 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MirrorTools:
-    """What kinds of mirrors need besides the dataset."""
+    """What kinds of mirrors need besides the dataset; ``ipfs`` is how sources that lie there are read."""
 
     session: aiohttp.ClientSession
     index: TreeIndex
+    ipfs: IpfsAccess | None = None
+    patience: Patience = field(default_factory=Patience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,8 @@ class PushJob:
     token: str | None = field(default=None, repr=False)
 
 
-PushKind = Callable[[MirrorTools, PushJob], Awaitable[None]]
+PushKind = Callable[[MirrorTools, PushJob], Awaitable[float | None]]
+"""Brings a mirror up to date; when it must be run again at the latest, if that is so, in seconds since 1970."""
 
 
 async def _push_to_repository(tools: MirrorTools, job: PushJob) -> None:
@@ -61,22 +67,23 @@ async def _push_to_repository(tools: MirrorTools, job: PushJob) -> None:
     await push_dataset(tools.session, job.dataset, parse_remote(job.address), token=job.token, options=options)
 
 
-async def _publish_by_node(tools: MirrorTools, job: PushJob) -> None:
+async def _publish_by_node(tools: MirrorTools, job: PushJob) -> float:
     target = parse_ipfs_target(job.address, job.dataset_id)
 
     async def keep(state: IpfsMirrorState) -> None:
         await job.keep(state.to_plain())
 
-    await publish_to_ipfs(
+    reached = await publish_to_ipfs(
         job.dataset_id,
         job.dataset,
         target,
         IpfsMirrorState.from_plain(job.state),
-        node=IpfsNode(KuboRpc(tools.session, target.address, token=job.token)),
+        node=IpfsNode(KuboRpc(tools.session, target.address, token=job.token, patience=tools.patience)),
         index=tools.index,
         keep=keep,
         now=job.now,
     )
+    return reached.named_at + IPNS_RENEWAL_S
 
 
 PUSH_KINDS: Final[Mapping[str, PushKind]] = {
@@ -86,13 +93,17 @@ PUSH_KINDS: Final[Mapping[str, PushKind]] = {
     "kubo+https": _publish_by_node,
     "odf+http": _push_to_repository,
     "odf+https": _push_to_repository,
+    **dict.fromkeys(SCHEMES, _push_to_repository),
 }
 """One row per scheme."""
 
 
-async def push_to_mirror(tools: MirrorTools, job: PushJob) -> None:
-    """Bring the mirror at ``job.address`` up to the head of the dataset; errors as in ``push_dataset``."""
-    await push_kind(job.address)(tools, job)
+async def push_to_mirror(tools: MirrorTools, job: PushJob) -> float | None:
+    """Bring the mirror at ``job.address`` up to the head of the dataset; errors as in ``push_dataset``.
+
+    Returns when that must be done again even if nothing moves, in seconds since 1970.
+    """
+    return await push_kind(job.address)(tools, job)
 
 
 def push_kind(address: str) -> PushKind:

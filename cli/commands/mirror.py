@@ -13,8 +13,8 @@ import typer
 from catalog.mirrors import ON_CHANGE, Direction, Mirror, MirroredDataset, NewMirror
 from cli.catalogs import catalog_of, settings_for
 from cli.credentials import token_for
-from cli.datasets import local_repository
 from cli.exit_codes import ExitCode
+from cli.ipfs import ipfs_access
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note, print_table
 from opendatafabric.dataset_patterns import DatasetAliasPattern
@@ -23,6 +23,7 @@ from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.mirror_states import plain_mirror
+from storage.open import open_repository
 from sync.mirror import MirrorTools, next_time, push_kind
 from sync.remote import parse_remote
 
@@ -129,7 +130,7 @@ def _new_mirror(target: str, push: str | None, pull: list[str] | None, schedule:
         raise MalformedIdentifier("an address of a mirror holds no password", hint="odf login URL keeps a token for it")
     if schedule not in {None, ON_CHANGE}:
         next_time(str(schedule), time.time())
-    token = token_for(target)
+    token = token_for(target) or _node_token(target)
     if push is not None:
         push_kind(target)
         pattern = str(DatasetAliasPattern.from_text(push))
@@ -141,6 +142,11 @@ def _new_mirror(target: str, push: str | None, pull: list[str] | None, schedule:
     return NewMirror(Direction.PULL, target, names, schedule or "* * * * *", token)
 
 
+def _node_token(target: str) -> str | None:
+    access = ipfs_access(target)
+    return access.token if access is not None and access.is_node else None
+
+
 async def _add(repository: str, new: NewMirror) -> int:
     async with catalog_of(repository) as catalog:
         return await catalog.mirrors.add(new)
@@ -150,8 +156,9 @@ async def _run(repository: str, mirror_id: int) -> str | None:
     settings = settings_for(repository)
     async with catalog_of(repository) as catalog, aiohttp.ClientSession() as session:
         owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
-        place = MirrorPlace(local_repository(repository), catalog, owner.id, time.time)
-        return await MirrorRunner(place, MirrorTools(session, catalog.ipfs)).run_now(mirror_id)
+        place = MirrorPlace(await open_repository(repository), catalog, owner.id, time.time)
+        tools = MirrorTools(session, catalog.ipfs, settings.ipfs_access)
+        return await MirrorRunner(place, tools).run_now(mirror_id)
 
 
 async def _status(repository: str) -> list[tuple[Mirror, dict[str, MirroredDataset]]]:

@@ -7,6 +7,7 @@ not stop the others; a mirror that failed is tried again later each time. ``odf 
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -115,10 +116,10 @@ class MirrorRunner:
             await asyncio.wait({copying, leasing}, return_when=asyncio.FIRST_COMPLETED)
             if not copying.done():
                 return "somebody else runs the mirror by now"
-            errors = copying.result()
-            error = errors[0] if errors else None
-            failures = mirror.failures + 1 if errors else 0
-            next_run_at = self._next_run(mirror, failures)
+            copied = copying.result()
+            error = next((each.error for each in copied if each.error is not None), None)
+            failures = 0 if error is None else mirror.failures + 1
+            next_run_at = min([self._next_run(mirror, failures), *(each.again_at for each in copied)])
             await mirrors.finish(mirror.id, self._owner, error=error, failures=failures, next_run_at=next_run_at)
             return error
         except BaseException:
@@ -141,21 +142,21 @@ class MirrorRunner:
             return now + jittered_wait_s(failures - 1, first_wait_s=FIRST_WAIT_S, wait_s_max=WAIT_S_MAX)
         return now + LOOK_AGAIN_S if mirror.schedule == ON_CHANGE else next_time(mirror.schedule, now)
 
-    async def _copy_all(self, mirror: Mirror) -> list[str]:
-        """Every dataset of the mirror; what went wrong with some."""
+    async def _copy_all(self, mirror: Mirror) -> list[_Copied]:
+        """Every dataset of the mirror, one after another."""
         if mirror.direction is Direction.PULL:
             steps = [self._pull(mirror, DatasetAlias.from_text(name)) for name in mirror.pattern.split(",")]
         else:
             pattern = DatasetAliasPattern.from_text(mirror.pattern)
             entries = [entry async for entry in self._place.repository.iterate() if pattern.matches(entry.alias)]
             steps = [self._push(mirror, entry) for entry in entries]
-        return [error for step in steps if (error := await step) is not None]
+        return [await step for step in steps]
 
-    async def _push(self, mirror: Mirror, entry: DatasetEntry) -> str | None:
+    async def _push(self, mirror: Mirror, entry: DatasetEntry) -> _Copied:
         record = await self._place.catalog.datasets.find(entry.id)
         is_public = record is not None and record.visibility is Visibility.PUBLIC
 
-        async def push(reached: _Reached) -> Dataset:
+        async def push(reached: _Reached) -> tuple[Dataset, float | None]:
             job = PushJob(
                 dataset_id=entry.id,
                 dataset=entry.dataset,
@@ -166,30 +167,31 @@ class MirrorRunner:
                 keep=reached.keep_state,
                 token=mirror.token,
             )
-            await push_to_mirror(self._tools, job)
-            return entry.dataset
+            return entry.dataset, await push_to_mirror(self._tools, job)
 
         return await self._noted(mirror, entry.alias, push)
 
-    async def _pull(self, mirror: Mirror, alias: DatasetAlias) -> str | None:
+    async def _pull(self, mirror: Mirror, alias: DatasetAlias) -> _Copied:
         target = HostedTarget(self._place, alias)
 
-        async def pull(_: _Reached) -> Dataset:
+        async def pull(_: _Reached) -> tuple[Dataset, None]:
             source = parse_remote(dataset_address(mirror.target, alias.name))
-            await pull_dataset(self._tools.session, source, target, token=mirror.token)
-            return target.dataset
+            await pull_dataset(self._tools.session, source, target, token=mirror.token, ipfs=self._tools.ipfs)
+            return target.dataset, None
 
         return await self._noted(mirror, alias, pull)
 
     async def _noted(
-        self, mirror: Mirror, alias: DatasetAlias, copy: Callable[[_Reached], Awaitable[Dataset]]
-    ) -> str | None:
+        self, mirror: Mirror, alias: DatasetAlias, copy: Callable[[_Reached], Awaitable[tuple[Dataset, float | None]]]
+    ) -> _Copied:
         known = (await self._place.catalog.mirrors.datasets(mirror.id)).get(str(alias), MirroredDataset())
         reached = _Reached(self._place.catalog, mirror.id, str(alias), known)
         error: str | None = None
         head: str | None = known.head
+        again_at: float | None = None
         try:
-            head = str(await (await copy(reached)).head())
+            dataset, again_at = await copy(reached)
+            head = str(await dataset.head())
         except OdfError as failure:
             error = f"{alias}: {failure.message}"
         except Exception as failure:
@@ -197,7 +199,15 @@ class MirrorRunner:
             error = f"{alias}: {type(failure).__name__}"
         behind_since = None if error is None else known.behind_since or self._place.now()
         await reached.keep(replace(reached.known, head=head, error=error, behind_since=behind_since))
-        return error
+        return _Copied(error, math.inf if again_at is None else again_at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """What went wrong with a dataset, and when it must be copied again though nothing moves."""
+
+    error: str | None
+    again_at: float
 
 
 @dataclass(slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -34,8 +32,8 @@ from storage.local.refs import LocalRefStore
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.open import Connection, open_dataset
 from sync.ipfs_publish import IpfsMirrorState, IpfsTarget, parse_ipfs_target, publish_to_ipfs
+from tests.ipfs.independent import fetched_by_kubo
 from tests.ipfs.node import NodeAddresses
-from tests.source_tree import ROOT
 from tests.storage.chains import ChainBuilder, dataset_id
 
 NOW = 1_800_000_000.0
@@ -283,14 +281,8 @@ def test_a_state_survives_being_written_down() -> None:
 async def test_an_independent_node_that_knows_the_cid_alone_gets_the_same_bytes(
     mirrored: Mirrored, ipfs_node: NodeAddresses, tmp_path: Path
 ) -> None:
-    if not ipfs_node.swarm:
-        pytest.skip("the node that the environment names tells no address for peers")
-    root = await mirrored.run()
-    command = [sys.executable, str(ROOT / "tests" / "ipfs" / "libkubo_peer.py")]
-    arguments = [str(tmp_path / "kubo"), ipfs_node.swarm[0], str(root), str(tmp_path / "fetched")]
-    fetching = await asyncio.create_subprocess_exec(*command, *arguments, cwd=tmp_path)  # it logs there
-    assert await asyncio.wait_for(fetching.wait(), 60) == 0
-    fetched = Dataset(LocalObjectStore(tmp_path / "fetched"), LocalRefStore(tmp_path / "fetched"))
+    folder = await fetched_by_kubo(ipfs_node, await mirrored.run(), tmp_path)
+    fetched = Dataset(LocalObjectStore(folder), LocalRefStore(folder))
     assert await fetched.head() == mirrored.chain.head
     for block in mirrored.chain.blocks:
         assert await fetched.read_raw_block(block.hash) == block.raw

@@ -24,7 +24,7 @@ def test_a_target_that_ends_in_a_slash_holds_many_datasets(target: str, address:
     assert dataset_address(target, DatasetName("weather")) == address
 
 
-@pytest.mark.parametrize("target", ["odf+https://a/", "file:///a/", "/a/", "kubo+http://a:5001"])
+@pytest.mark.parametrize("target", ["odf+https://a/", "file:///a/", "/a/", "kubo+http://a:5001", "s3://a-bucket/b/"])
 def test_what_can_be_pushed_to_has_a_kind(target: str) -> None:
     assert push_kind(target)
 

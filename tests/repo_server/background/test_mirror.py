@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
+import orjson
 import pytest
 
 from catalog.mirrors import ON_CHANGE, Direction, NewMirror
 from opendatafabric.errors import Conflict
+from opendatafabric.layout import data_key
 from repo_server.background.mirror import FIRST_WAIT_S, LEASE_S, MirrorPlace, MirrorRunner
 from repo_server.config import MetricsAccess, Tenancy
+from storage.dataset import Dataset
+from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.open import open_dataset
 from sync.mirror import MirrorTools
 from sync.push import push_dataset
 from sync.remote import parse_remote
 from tests.catalog.conftest import Clock
 from tests.repo_server.hosted import Hosted, a_chain, hosted
+from tests.storage.chains import ChainBuilder
 
 
 @pytest.fixture
@@ -38,10 +44,35 @@ async def runner(here: Hosted) -> MirrorRunner:
     return runner_of(here)
 
 
-def runner_of(server: Hosted, clock: Clock | None = None) -> MirrorRunner:
+def runner_of(server: Hosted, clock: Clock | None = None, **tools: Any) -> MirrorRunner:
     now = clock or server.catalog.mirrors._now
     place = MirrorPlace(server.repository, server.catalog, server.accounts["root"].id, now)
-    return MirrorRunner(place, MirrorTools(server.session, server.catalog.ipfs))
+    return MirrorRunner(place, MirrorTools(server.session, server.catalog.ipfs, **tools))
+
+
+async def stored(builder: ChainBuilder) -> Dataset:
+    """What ``builder`` made, as a dataset in memory."""
+    dataset = Dataset(MemoryObjectStore(), MemoryRefStore())
+    await dataset.writable_objects().put_many({data_key(name): data for name, data in builder.slices.items()})
+    await dataset.append(builder.blocks, expected_head=None)
+    return dataset
+
+
+async def push_over_the_wire(server: Hosted, dataset: Dataset) -> None:
+    """A push by a client, as alice/weather."""
+    async with aiohttp.ClientSession() as session:
+        remote = parse_remote(f"odf+{server.url}/alice/weather")
+        await push_dataset(session, dataset, remote, token=server.tokens["alice"])
+
+
+async def mirrored(server: Hosted, builder: ChainBuilder) -> dict[str, Any]:
+    """How the mirror of alice/weather is, once it came to the head."""
+    async with asyncio.timeout(30):
+        while True:
+            (mirror,) = orjson.loads((await server.ask("GET", "/system/mirrors", who="root")).body)
+            state: dict[str, Any] = mirror["states"].get("alice/weather", {})
+            if state.get("head") == str(builder.head) and mirror["lastSuccessAt"] is not None:
+                return state
 
 
 async def add_push(server: Hosted, target: str, pattern: str = "%", token: str | None = None) -> int:
@@ -161,17 +192,8 @@ async def test_a_push_to_the_server_goes_on_to_the_mirror_by_itself(tmp_path: Pa
     builder = a_chain()
     async with hosted(tmp_path / "here", Tenancy.MULTI) as here:
         await add_push(here, f"file://{tmp_path}/mirror/")
-        source = tmp_path / "source"
-        source.mkdir()
-        dataset = open_dataset(str(source))
-        await dataset.writable_objects().put_many({f"data/{name}": data for name, data in builder.slices.items()})
-        await dataset.append(builder.blocks, expected_head=None)
-        async with aiohttp.ClientSession() as session:
-            remote = parse_remote(f"odf+{here.url}/alice/weather")
-            await push_dataset(session, dataset, remote, token=here.tokens["alice"])
-        async with asyncio.timeout(30):
-            while str(builder.head) not in (await here.ask("GET", "/system/mirrors", who="root")).text:
-                pass
+        await push_over_the_wire(here, await stored(builder))
+        await mirrored(here, builder)
     assert await open_dataset(str(tmp_path / "mirror" / "weather")).head() == builder.head
 
 
