@@ -96,6 +96,9 @@ LEASE_BYTES_MAX: Final = 64 * 1024 * 1024
 LEFTOVER_GRACE_S_MIN: Final = 3_600
 """What was being written is kept so long, whatever grace is asked for: it may be written still."""
 
+STATIC_INDEX_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Largest index of an exported tree: some 200 bytes a dataset, so 300,000 datasets."""
+
 SWEEP_HOLD_S_MAX: Final = 2
 """A sweep pauses after so many seconds, so that a publisher that waits for it does not wait long."""
 

@@ -33,6 +33,7 @@ from storage.protocols import ObjectReader, RefStore
 from storage.repositories import DatasetRepository
 from storage.repository import Repository
 from storage.s3.location import SCHEMES, parse_s3_address
+from storage.static_tree import LocalStaticTree, StaticTree
 
 if TYPE_CHECKING:
     from storage.s3.repository import S3Repository
@@ -171,6 +172,28 @@ async def init_repository(address: str) -> DatasetRepository:
     if scheme_of(address) in SCHEMES:
         return await _s3_repository().init(parse_s3_address(address))
     return Repository.init(local_folder(address))
+
+
+def open_static_tree(address: str) -> StaticTree:
+    """The tree for web servers in a folder of this machine or in S3; whether there is one shows on reading.
+
+    Raises:
+        UnsupportedOperation: another place.
+    """
+    scheme = scheme_of(address)
+    if scheme in {"", "file"}:
+        return LocalStaticTree(local_folder(address))
+    if scheme not in SCHEMES:
+        raise UnsupportedOperation(
+            f"datasets are not exported to {scheme}:// addresses",
+            expected="a folder or s3://bucket/prefix",
+            hint="odf push sends single datasets elsewhere",
+        )
+    try:
+        from storage.s3.static_tree import S3StaticTree  # noqa: PLC0415
+    except ImportError as error:
+        raise _without_extra(error) from error
+    return S3StaticTree(parse_s3_address(address))
 
 
 def _s3_repository() -> type[S3Repository]:
