@@ -17,8 +17,10 @@ from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, RefNotFo
 from opendatafabric.multihash import Multihash
 from storage import folders
 from storage.dataset import Dataset
-from storage.open import CAR_SUFFIX, Connection, local_folder, open_dataset, scheme_of
+from storage.open import CAR_SUFFIX, Connection, local_folder, open_dataset, open_repository, scheme_of
+from storage.repositories import DatasetRepository
 from storage.repository import Repository
+from storage.s3.location import SCHEMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,18 @@ async def opened(text: str, repository: str) -> AsyncIterator[Opened]:
                 f"there is no dataset with a head at {text}", hint="is the name right, are you logged in?"
             )
         yield Opened(located.name, dataset, head)
+
+
+async def repository_at(repository: str) -> DatasetRepository:
+    """The repository in a folder or in S3.
+
+    Raises:
+        UnsupportedOperation: a server; the command works on what is stored.
+        NotARepository: no repository is there.
+    """
+    if scheme_of(repository) in SCHEMES:
+        return await open_repository(repository)
+    return local_repository(repository)
 
 
 def local_repository(repository: str) -> Repository:

@@ -93,6 +93,13 @@ LOCK_WAIT_S_MAX: Final = 30
 LEASE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest note of what a transfer is about to publish: eight bytes an object, so eight million objects."""
 
+LEASE_RENEW_S: Final = 60
+"""Seconds between two signs of life of a note in a store that has no locks."""
+
+LEASE_SILENCE_S_MAX: Final = 600
+"""A note there without a sign of life for so many seconds has lost its holder, who stops at half of it by itself: what
+it began before ends within ``S3_REQUEST_S_MAX``."""
+
 LEFTOVER_GRACE_S_MIN: Final = 3_600
 """What was being written is kept so long, whatever grace is asked for: it may be written still."""
 

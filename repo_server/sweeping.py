@@ -11,7 +11,6 @@ from repo_server.logs import SERVER
 from repo_server.services import Services
 from storage.collect_repository import collect_repository
 from storage.local.objects import LocalObjectStore
-from storage.repository import Repository
 from storage.uploads import Uploads
 
 _INTERVAL_S: Final = 600
@@ -41,9 +40,7 @@ async def _repeat(job: Callable[[], Awaitable[None]], interval_s: float, name: s
 
 
 async def collect_garbage(services: Services) -> None:
-    """Delete what no dataset needs, from every dataset in a folder; elsewhere nobody sees who needs what."""
-    if not isinstance(services.repository, Repository):
-        return
+    """Delete what no dataset needs."""
     freed = 0
     async for each in collect_repository(services.repository, grace_s=services.settings.gc_grace_s):
         freed += each.collected.freed_bytes

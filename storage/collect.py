@@ -177,6 +177,7 @@ class _Collecting:
             self.collected.kept.add(info.size)
             return
         if not self.dry_run:
+            await self.store.leases.confirm()
             await to_its_end(self.store.delete(key))
         self.collected.freed[key.partition("/")[0]].add(info.size)
 

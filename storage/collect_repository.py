@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from opendatafabric.errors import DatasetNotFound
 from storage.collect import Collected, collect
-from storage.repository import Repository
+from storage.repositories import DatasetRepository
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class CollectedDataset:
 
 
 async def collect_repository(
-    repository: Repository, *, grace_s: float, dry_run: bool = False
+    repository: DatasetRepository, *, grace_s: float, dry_run: bool = False
 ) -> AsyncIterator[CollectedDataset]:
     """Collect every dataset, new ones whose first push is under way included; see ``collect``.
 
@@ -35,4 +35,4 @@ async def collect_repository(
             collected = await collect(entry.dataset, grace_s=grace_s, dry_run=dry_run)
         except DatasetNotFound:
             continue
-        yield CollectedDataset(entry.folder.name, str(entry.alias), collected)
+        yield CollectedDataset(entry.place, str(entry.alias), collected)

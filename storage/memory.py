@@ -129,6 +129,9 @@ class MemoryLeaseStore:
     async def standing(self) -> list[Lease]:
         return list(self.notes.values())
 
+    async def confirm(self) -> None:
+        """Nobody outlives them here."""
+
 
 class UncollectedLeaseStore(MemoryLeaseStore):
     """For stores over which processes cannot see each other's notes yet: nobody may sweep, so pins need no seeing."""

@@ -84,6 +84,13 @@ class LeaseStore(Protocol):
         """Every note that stands, whoever placed it."""
         ...
 
+    async def confirm(self) -> None:
+        """Return if the notes placed here stand still: asked before each deed that relies on them.
+
+        ``TransientStorageError`` when others may have taken their holder for dead.
+        """
+        ...
+
 
 class ObjectStore(ObjectReader, Protocol):
     """Writing. A returned write survives a power cut. Readers see a key absent or whole, never in part.

@@ -43,6 +43,11 @@ class DatasetEntry:
     pending: bool = False
 
     @property
+    def place(self) -> str:
+        """What its folder is called in the repository; where there are no folders, what it would be called."""
+        return self.id.multibase if self.path is None else self.path.name
+
+    @property
     def folder(self) -> Path:
         """``path``, for those who know that it is a folder."""
         assert self.path is not None

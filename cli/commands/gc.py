@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import format_bytes, print_json, print_line, print_note
 from storage.collect import Amount
 from storage.collect_repository import CollectedDataset, collect_repository
-from storage.repository import Repository
 
 GRACE_H: float = 24
 """Hours that an object nobody needs is kept: an interrupted push finds it again."""
@@ -34,9 +33,9 @@ def command(
     \b
     Example:
         odf gc --dry-run --repo my-repository
-        odf gc --grace 0
+        odf gc --grace 0 --repo s3+https://minio.example.org/bucket/datasets
     """
-    done = asyncio.run(_collect_all(local_repository(repository), grace_s=grace_h * 3600, dry_run=dry_run))
+    done = asyncio.run(_collect_all(repository, grace_s=grace_h * 3600, dry_run=dry_run))
     if as_json:
         print_json({"dry_run": dry_run, "datasets": [each.as_dict() for each in done], **_total(done)})
     else:
@@ -45,8 +44,9 @@ def command(
         raise typer.Exit(ExitCode.INVALID)
 
 
-async def _collect_all(repository: Repository, *, grace_s: float, dry_run: bool) -> list[CollectedDataset]:
-    return [each async for each in collect_repository(repository, grace_s=grace_s, dry_run=dry_run)]
+async def _collect_all(repository: str, *, grace_s: float, dry_run: bool) -> list[CollectedDataset]:
+    place = await repository_at(repository)
+    return [each async for each in collect_repository(place, grace_s=grace_s, dry_run=dry_run)]
 
 
 def _total(done: list[CollectedDataset]) -> dict[str, object]:

@@ -31,13 +31,14 @@ from opendatafabric.limits import (
     S3_WINDOWS_AHEAD,
 )
 from storage.keys import is_addressed, is_object_key, split_key
-from storage.memory import UncollectedLeaseStore
 from storage.protocols import LeaseStore
 from storage.reading import followed
 from storage.s3.client import bucket_at
 from storage.s3.copying import copy_object
 from storage.s3.errors import ConditionError, is_beyond_the_end, translated
 from storage.s3.incoming import Incoming
+from storage.s3.leases import S3LeaseStore
+from storage.s3.leftovers import expire_waiting, give_up_uploads
 from storage.s3.location import S3Location
 from storage.s3.pending import pending_path, pending_paths, pending_token
 from storage.s3.retries import retried
@@ -47,12 +48,15 @@ _WRITING_BYTES: Final = 4 * S3_PART_BYTES
 """What the parts of one upload may take while they are under way; at least two of them are."""
 
 
+Infos = list[ObjectInfo]
+
+
 class S3ObjectStore:
     """An ObjectStore at ``location``."""
 
     def __init__(self, location: S3Location) -> None:
         self.capabilities = Capabilities(writable=True, listable=True, presigned=True)
-        self.leases: LeaseStore = UncollectedLeaseStore()
+        self.leases: LeaseStore = S3LeaseStore(location)
         self.location = location
         self.bucket = bucket_at(location.bucket, location.endpoint)
 
@@ -239,6 +243,10 @@ class S3ObjectStore:
     async def discard(self, quarantined: Quarantined) -> None:
         with suppress(ObjectNotFound):
             await self._delete_all(pending_paths(self.location, quarantined.token))
+
+    async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
+        waiting = await expire_waiting(self.bucket, self.location, before=before, dry_run=dry_run)
+        return waiting + await give_up_uploads(self.bucket, self.location, before=before, dry_run=dry_run)
 
     async def delete(self, key: str) -> None:
         await self._delete(self._path(key))

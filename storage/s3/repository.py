@@ -7,11 +7,10 @@ left over from a change that was cut short, and whoever wants it may take it.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Final, TypeVar
+from typing import Final
 
 import obstore
 
@@ -32,16 +31,16 @@ from storage.chain_states import ChainStates
 from storage.dataset import Dataset
 from storage.folders import MARKER_NAME, RepositoryLayout, id_in_name
 from storage.repository import DatasetEntry
+from storage.s3.at_once import at_once
 from storage.s3.cells import Cell, Cells
 from storage.s3.client import bucket_at
 from storage.s3.errors import translated
-from storage.s3.leftovers import delete_all, last_change, remove_leftovers
+from storage.s3.leftovers import delete_all, last_change
 from storage.s3.location import S3Location
 from storage.s3.presign import S3PresigningStore
 from storage.s3.probe import require_conditions
 from storage.s3.refs import S3RefStore
 
-T = TypeVar("T")
 _NAMES: Final = ".names"
 _LEAVING: Final = b"~"
 """The alias of a dataset that is being deleted; no dataset is called so."""
@@ -95,7 +94,7 @@ class S3Repository:
 
     async def iterate(self, *, include_pending: bool = False) -> AsyncIterator[DatasetEntry]:
         """Every dataset in the order of the aliases. Those that another program laid down get their names claimed."""
-        found = await self._each(self._by_id)
+        found = await at_once(self._by_id, await self._ids())
         for entry in sorted((each for each in found if each is not None), key=lambda each: each.alias):
             if entry.pending and not include_pending:
                 continue
@@ -171,18 +170,19 @@ class S3Repository:
         await self._remove(entry.id)
 
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[str]:
-        """As ``Repository.sweep``; also what uploads left in quarantine, and parts of those that broke off."""
+        """As ``Repository.sweep``."""
         before = (time.time() if now is None else now) - unused_for_s
-        removed = [each for each in await self._each(lambda found: self._sweep_one(found, before)) if each is not None]
-        await remove_leftovers(self._bucket, self.location, before)
-        return removed
+        removed = await at_once(lambda found: self._sweep_one(found, before), await self._ids())
+        return [each for each in removed if each is not None]
 
     async def _sweep_one(self, dataset_id: DatasetId, before: float) -> str | None:
         record = await self._cells.read(self._record(dataset_id))
-        if record.value is None or await last_change(self._bucket, self._place(dataset_id)) >= before:
+        if record.value is None:
             return None
         entry = None if record.value == _LEAVING else await self._by_id(dataset_id)
-        if entry is not None and not entry.pending:
+        if record.value != _LEAVING and (entry is None or not entry.pending):
+            return None
+        if await last_change(self._bucket, self._place(dataset_id)) >= before:
             return None
         if entry is not None:
             await self._replace(self._record(dataset_id), str(entry.alias).encode(), _LEAVING)
@@ -221,15 +221,6 @@ class S3Repository:
             await self._cells.swap(path, cell, None)
 
     # --- places
-
-    async def _each(self, action: Callable[[DatasetId], Awaitable[T]]) -> list[T]:
-        at_once = asyncio.Semaphore(S3_REQUESTS_AT_ONCE)
-
-        async def act(dataset_id: DatasetId) -> T:
-            async with at_once:
-                return await action(dataset_id)
-
-        return await asyncio.gather(*map(act, await self._ids()))
 
     async def _ids(self) -> list[DatasetId]:
         store = await self._bucket.store()

@@ -12,7 +12,7 @@ from storage.dataset import Dataset
 from storage.repository import Repository
 from tests.cli.runner import odf
 from tests.storage.chains import dataset_id
-from tests.storage.test_collect import keys_of, published, replaced, store_all
+from tests.suites.collecting import keys_of, published, replaced, store_all
 from tests.suites.dataset import fill, stored_keys
 
 REPLACED_BYTES = sum(len(block.raw) for block in replaced().blocks[2:]) + len(b"replaced slice")

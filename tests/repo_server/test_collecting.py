@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repo_server.config import Tenancy
 from tests.repo_server.hosted import a_chain, hosted
-from tests.storage.test_collect import store_all
+from tests.suites.collecting import store_all
 from tests.suites.dataset import stored_keys
 
 
