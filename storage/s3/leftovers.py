@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import obstore
@@ -44,24 +44,29 @@ async def give_up_uploads(bucket: S3Bucket, place: S3Location, *, before: float,
 
 def _give_up(client: Any, bucket: str, place: S3Location, before: float, dry_run: bool) -> list[ObjectInfo]:
     given_up = []
-    for page in client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=place.path("")):
-        for upload in page.get("Uploads", []):
-            which = {"Bucket": bucket, "Key": upload["Key"], "UploadId": upload["UploadId"]}
-            size, last = _parts_of(client, which)
-            last = max(last, upload["Initiated"].timestamp())
-            if last < before:
-                given_up.append(ObjectInfo(upload["Key"].removeprefix(place.path("")), size, last))
-                if not dry_run:
-                    client.abort_multipart_upload(**which)
+    for which in _under_way(client, bucket, place):
+        sent = _sent(client, place, which)
+        if sent.modified_at < before:
+            given_up.append(sent)
+            if not dry_run:
+                client.abort_multipart_upload(**which["where"])
     return given_up
 
 
-def _parts_of(client: Any, which: Mapping[str, str]) -> tuple[int, float]:
-    """Bytes sent, and when the last of them came."""
-    pages = client.get_paginator("list_parts").paginate(**which)
+def _under_way(client: Any, bucket: str, place: S3Location) -> Iterator[dict[str, Any]]:
+    pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=place.path(""))
+    for upload in (upload for page in pages for upload in page.get("Uploads", [])):
+        where = {"Bucket": bucket, "Key": upload["Key"], "UploadId": upload["UploadId"]}
+        yield {"where": where, "began": upload["Initiated"].timestamp()}
+
+
+def _sent(client: Any, place: S3Location, which: dict[str, Any]) -> ObjectInfo:
+    """The parts of an upload together, as old as the last of them."""
+    pages = client.get_paginator("list_parts").paginate(**which["where"])
     parts = [part for page in pages for part in page.get("Parts", [])]
-    times = (part["LastModified"].timestamp() for part in parts)
-    return sum(part["Size"] for part in parts), max(times, default=0.0)
+    times = [which["began"], *(part["LastModified"].timestamp() for part in parts)]
+    key = which["where"]["Key"].removeprefix(place.path(""))
+    return ObjectInfo(key, sum(part["Size"] for part in parts), max(times))
 
 
 def _info(place: S3Location, meta: Mapping[str, Any]) -> ObjectInfo:

@@ -89,7 +89,7 @@ async def test_sweeping_takes_what_nobody_finished_and_leaves_the_rest(repositor
 
 
 async def test_sweeping_leaves_a_dataset_whose_name_is_damaged(repository: S3Repository) -> None:
-    await add(repository, WEATHER)
+    await add(repository, "alice/weather", 1)
     place = repository.location.below(dataset_id(1).multibase)
     client_of(place).put_object(Bucket=place.bucket, Key=place.path("info/alias"), Body=b"no name of a dataset")
     before = names_in(place)
