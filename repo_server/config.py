@@ -66,6 +66,9 @@ class Settings(BaseSettings):
     pending_lease_s: float = Field(86_400, gt=0, description="how long an unfinished new dataset is kept, in seconds")
     gc_interval_s: float = Field(21_600, ge=0, description="how often garbage is collected, in seconds; 0 is never")
     gc_grace_s: float = Field(86_400, ge=0, description="how long what nobody needs is kept, in seconds")
+    share_objects: bool = Field(
+        True, description="whether equal objects of several datasets are stored once, as hard links, after a collection"
+    )
     requests_at_once: int = Field(2_000, gt=0, description="requests served at once; more are answered 503")
     pulls_at_once: int = Field(64, gt=0, description="pull conversations at once; more are answered 503")
     pushes_at_once: int = Field(8, gt=0, description="push conversations at once; each may hold 64 MiB")

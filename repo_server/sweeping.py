@@ -11,6 +11,7 @@ from repo_server.logs import SERVER
 from repo_server.services import Services
 from storage.collect_repository import collect_repository
 from storage.local.objects import LocalObjectStore
+from storage.share import share_objects
 from storage.uploads import Uploads
 
 _INTERVAL_S: Final = 600
@@ -40,7 +41,7 @@ async def _repeat(job: Callable[[], Awaitable[None]], interval_s: float, name: s
 
 
 async def collect_garbage(services: Services) -> None:
-    """Delete what no dataset needs."""
+    """Delete what no dataset needs; what is left and equal is stored once."""
     freed = 0
     async for each in collect_repository(services.repository, grace_s=services.settings.gc_grace_s):
         freed += each.collected.freed_bytes
@@ -48,6 +49,10 @@ async def collect_garbage(services: Services) -> None:
             SERVER.warning("dataset %s is damaged, run odf fsck: %s", each.name, each.collected.refused)
     if freed:
         SERVER.info("garbage collection freed %d bytes", freed)
+    if services.settings.share_objects:
+        shared = await share_objects(services.repository, grace_s=services.settings.gc_grace_s)
+        if shared.count:
+            SERVER.info("%d equal objects share their bytes from now on, %d bytes less", shared.count, shared.bytes)
 
 
 async def sweep(services: Services) -> None:
