@@ -19,6 +19,7 @@ from opendatafabric.errors import (
     Conflict,
     LimitExceeded,
     ObjectNotFound,
+    OdfError,
     StorageError,
     TransientStorageError,
 )
@@ -206,28 +207,38 @@ class S3ObjectStore:
 
     async def quarantine(self, pieces: AsyncIterator[bytes], *, size_max: int) -> Quarantined:
         token = pending_token()
-        incoming = Incoming(pieces, size_max=size_max)
-        path, store = pending_path(self.location, token), await self.bucket.store()
+        path, incoming = pending_path(self.location, token), Incoming(pieces, size_max=size_max)
         try:
-            with translated("take in an object"):
-                head = await incoming.take(S3_PART_BYTES)
-                if incoming.ended:
-                    await obstore.put_async(store, path, b"".join(head), use_multipart=False)
-                else:
-                    part_bytes = max(S3_PART_BYTES, -(-size_max // (S3_PARTS_MAX - 1)))
-                    await obstore.put_async(
-                        store,
-                        path,
-                        incoming.after(head),
-                        use_multipart=True,
-                        chunk_size=part_bytes,
-                        max_concurrency=max(2, _WRITING_BYTES // part_bytes),
-                    )
-        except BaseException:
+            await self._take_in(path, incoming, size_max)
+        except BaseException as error:
             if incoming.failure is not None:
                 raise incoming.failure from None
-            raise
+            if not isinstance(error, OdfError) or not await self._has_all(path, incoming):
+                raise
         return Quarantined(token, incoming.hasher.finish(), incoming.hasher.size)
+
+    async def _take_in(self, path: str, incoming: Incoming, size_max: int) -> None:
+        head, store = await incoming.take(S3_PART_BYTES), await self.bucket.store()
+        part_bytes = max(S3_PART_BYTES, -(-size_max // (S3_PARTS_MAX - 1)))
+        try:
+            with translated("take in an object"):
+                await obstore.put_async(
+                    store,
+                    path,
+                    b"".join(head) if incoming.ended else incoming.after(head),
+                    use_multipart=not incoming.ended,
+                    chunk_size=part_bytes,
+                    max_concurrency=max(2, _WRITING_BYTES // part_bytes),
+                )
+        except ObjectNotFound as error:  # what is not there any more is the upload, which the library gave up
+            raise TransientStorageError("take in an object: the store broke off", hint="upload it again") from error
+
+    async def _has_all(self, path: str, incoming: Incoming) -> bool:
+        """Whether everything that came lies there: the answer to the last request may have been lost."""
+        with suppress(OdfError), translated(f"look at {path}"):
+            there = await obstore.head_async(await self.bucket.store(), path)
+            return incoming.ended and there["size"] == incoming.hasher.size
+        return False
 
     async def publish(self, quarantined: Quarantined, key: str) -> None:
         path = self._path(key)
