@@ -127,6 +127,9 @@ UPLOAD_STATE_BYTES_MAX: Final = 4_096
 HTTP_CONNECT_S_MAX: Final = 15
 """Longest wait for a connection to another repository."""
 
+REMEMBERED_REF_S_MAX: Final = 5
+"""Longest wait for a head elsewhere when an older one will do: readers wait for it."""
+
 HTTP_SILENCE_S_MAX: Final = 60
 """Longest silence of another repository in the middle of an answer."""
 

@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp import WSCloseCode, web
 
 from catalog.accounts import Account
-from catalog.catalog import open_catalog
+from catalog.catalog import Catalog, open_catalog
 from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.limits import BODY_BUFFER_BYTES
@@ -31,8 +31,10 @@ from repo_server.middleware import add_browser_headers, around
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
+from repo_server.upstream import Upstream, upstream_of
 from storage.local.derived import LocalDerivedStore
 from storage.open import open_repository
+from storage.repositories import DatasetRepository
 from sync.mirror import MirrorTools
 
 _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
@@ -141,34 +143,43 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 default_owner=owner,
                 default_visibility=settings.default_visibility,
             )
-            directory = Directory(
-                repository,
-                catalog.datasets,
-                catalog.version,
-                default_owner=owner,
-                default_visibility=settings.default_visibility,
-            )
-            services = Services(
-                settings=settings,
-                repository=repository,
-                catalog=catalog,
-                identities=Identities(catalog.tokens, catalog.version),
-                directory=directory,
-                now=time.time,
-                pulls=asyncio.Semaphore(settings.pulls_at_once),
-                pushes=asyncio.Semaphore(settings.pushes_at_once),
-                packs=_packs(settings),
-            )
-            application[SERVICES] = services
-            if settings.ipfs_provider:
-                keys = await asyncio.to_thread(IpnsKeys.open, settings.ipfs_key_path)
-                services.publisher = Publisher(repository, directory, catalog, keys, services.now)
-            async with _mirrors(services, owner), _in_background(services):
-                yield
-            await services.identities.settle()
-            await directory.settle()
+            async with upstream_of(settings, catalog.stored_files, owner) as upstream:
+                services = await _made(settings, repository, catalog, owner, upstream)
+                application[SERVICES] = services
+                async with _mirrors(services, owner), _in_background(services):
+                    yield
+                await services.identities.settle()
+                await services.directory.settle()
 
     return prepared
+
+
+async def _made(
+    settings: Settings, repository: DatasetRepository, catalog: Catalog, owner: Account, upstream: Upstream | None
+) -> Services:
+    directory = Directory(
+        repository,
+        catalog.datasets,
+        catalog.version,
+        default_owner=owner,
+        default_visibility=settings.default_visibility,
+        upstream=upstream,
+    )
+    services = Services(
+        settings=settings,
+        repository=repository,
+        catalog=catalog,
+        identities=Identities(catalog.tokens, catalog.version),
+        directory=directory,
+        now=time.time,
+        pulls=asyncio.Semaphore(settings.pulls_at_once),
+        pushes=asyncio.Semaphore(settings.pushes_at_once),
+        packs=_packs(settings),
+    )
+    if settings.ipfs_provider:
+        keys = await asyncio.to_thread(IpnsKeys.open, settings.ipfs_key_path)
+        services.publisher = Publisher(repository, directory, catalog, keys, services.now)
+    return services
 
 
 def _packs(settings: Settings) -> LocalDerivedStore | None:

@@ -105,6 +105,19 @@ class Settings(BaseSettings):
     metrics_access: MetricsAccess = Field(
         MetricsAccess.ADMIN, description="who may read /metrics: admin, or public for everybody who reaches the server"
     )
+    upstream: str | None = Field(
+        None,
+        pattern=r"^(odf\+)?https?://[^\s?#@]+$",
+        description="a repository whose datasets are fetched and kept when they are asked for here and do not lie here",
+    )
+    upstream_token: SecretStr | None = Field(
+        None, description="token for it; what it gives is public here without one, else as ODF_DEFAULT_VISIBILITY says"
+    )
+    upstream_fresh_s: float = Field(60, ge=0, description="how old a head of it may be, in seconds, before it is asked")
+    upstream_cache: Path | None = Field(None, description="folder for what is kept; beside the datasets by default")
+    upstream_cache_bytes_max: int = Field(
+        10_737_418_240, gt=0, description="room for it; what was used longest ago goes first"
+    )
     run_mirrors: bool = Field(True, description="whether this server runs the mirrors of its catalog")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
 
@@ -124,6 +137,11 @@ class Settings(BaseSettings):
     def ipfs_key_path(self) -> Path:
         """Where the secret of the IPNS names lies."""
         return self.ipfs_key_file or self._beside_the_datasets("ipfs_key_file") / ".ipns-key"
+
+    @property
+    def upstream_cache_path(self) -> Path | None:
+        """Where what an upstream gave is kept; nowhere when the repository is no folder and no other is named."""
+        return self.upstream_cache or (self.repo / ".upstream" if isinstance(self.repo, Path) else None)
 
     @property
     def packs_path(self) -> Path | None:
