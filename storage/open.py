@@ -17,6 +17,7 @@ import aiohttp
 
 from opendatafabric.errors import MalformedIdentifier, UnsupportedOperation
 from storage.dataset import Dataset
+from storage.folders import RepositoryLayout
 from storage.http.objects import HttpObjectReader
 from storage.http.refs import HttpRefStore
 from storage.ipfs.access import IpfsAccess, open_in_ipfs
@@ -167,11 +168,11 @@ async def open_repository(address: str) -> DatasetRepository:
     return Repository.open(local_folder(address))
 
 
-async def init_repository(address: str) -> DatasetRepository:
-    """Make a repository there, or open the one that is; errors as ``open_repository``."""
+async def init_repository(address: str, layout: RepositoryLayout = RepositoryLayout.BY_ID) -> DatasetRepository:
+    """Make a repository there, or open the one that is; errors as ``open_repository``. In S3 it is always by id."""
     if scheme_of(address) in SCHEMES:
         return await _s3_repository().init(parse_s3_address(address))
-    return Repository.init(local_folder(address))
+    return Repository.init(local_folder(address), layout)
 
 
 def open_static_tree(address: str) -> StaticTree:

@@ -27,9 +27,12 @@ from storage import folder_changes, folders
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
 from storage.folders import DatasetFolder, RepositoryLayout
+from storage.fsck_files import check_repository_files
 from storage.local import durable
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
+from storage.places import DatasetPlace
+from storage.values import FsckFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,21 @@ class Repository:
             if entry is not None:
                 yield entry
 
+    def address_of(self, entry: DatasetEntry) -> str:
+        """As in ``DatasetRepository``."""
+        return str(entry.folder)
+
+    async def places(self) -> AsyncIterator[DatasetPlace]:
+        """As in ``DatasetRepository``."""
+        for folder in sorted(await asyncio.to_thread(self._scan), key=lambda each: each.alias):
+            dataset = self._dataset(folder)
+            name, path = folder.path.name, str(folder.path)
+            yield DatasetPlace(name, path, folder.alias, folder.dataset_id, folder.pending, dataset)
+
+    async def strays(self) -> list[FsckFinding]:
+        """As in ``DatasetRepository``."""
+        return await asyncio.to_thread(lambda: [*check_repository_files(self.root)])
+
     async def _by_id(self, dataset_id: DatasetId) -> DatasetEntry | None:
         direct = await asyncio.to_thread(folders.describe, self.root, self.root / dataset_id.multibase)
         if direct is not None:
@@ -151,12 +169,15 @@ class Repository:
         return found
 
     async def _entry_if_sound(self, folder: DatasetFolder) -> DatasetEntry | None:
-        dataset = Dataset(LocalObjectStore(folder.path), LocalRefStore(folder.path), states=self._states)
+        dataset = self._dataset(folder)
         try:
             dataset_id = folder.dataset_id or await self._seed_id(folder, dataset)
         except OdfError:
             return None
         return DatasetEntry(dataset_id, folder.alias, dataset, folder.path, folder.pending)
+
+    def _dataset(self, folder: DatasetFolder) -> Dataset:
+        return Dataset(LocalObjectStore(folder.path), LocalRefStore(folder.path), states=self._states)
 
     async def _seed_id(self, folder: DatasetFolder, dataset: Dataset) -> DatasetId:
         with durable.translated(f"read {folder.path.name}/"):

@@ -10,14 +10,19 @@ from typing import Annotated, Final
 
 import typer
 
-from cli.datasets import connected, local_repository, locate
+from cli.datasets import connected, local_repository, locate, repository_at
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note
+from opendatafabric.errors import UnsupportedOperation
 from storage import folders
 from storage.fsck import fsck
-from storage.fsck_files import FsckFinding, remove_leftovers
+from storage.fsck_files import remove_leftovers
+from storage.open import scheme_of
+from storage.repositories import DatasetRepository
 from storage.repository import Repository
+from storage.s3.location import SCHEMES
+from storage.values import FsckFinding
 
 HARMLESS: Final = frozenset({"leftover", "orphan", "damaged-orphan", "foreign-file"})
 """Codes of findings that take nothing away from any dataset."""
@@ -39,7 +44,7 @@ def command(
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Look for damage on disk: bad heads, missing or changed files, leftovers. Changes nothing without --repair.
+    """Look for damage: bad heads, missing or changed files, leftovers. Changes nothing without --repair.
 
     Ends with 0 when there is nothing but harmless leftovers, with 3 when something is damaged.
 
@@ -49,11 +54,19 @@ def command(
         odf fsck ./dataset-folder
     """
     if repair:
-        for key in remove_leftovers(local_repository(ref or repository).root, before=time.time() - LEFTOVER_AGE_S_MIN):
-            print_note(f"removed {key}")
+        _repair(ref or repository)
     damaged = asyncio.run(_print_findings(ref, repository, quick=quick, as_json=as_json))
     if damaged:
         raise typer.Exit(ExitCode.INVALID)
+
+
+def _repair(place: str) -> None:
+    if scheme_of(place) in SCHEMES:
+        raise UnsupportedOperation(
+            "--repair is for a folder", hint="in S3 odf gc removes what interrupted uploads left"
+        )
+    for key in remove_leftovers(local_repository(place).root, before=time.time() - LEFTOVER_AGE_S_MIN):
+        print_note(f"removed {key}")
 
 
 async def _print_findings(ref: str | None, repository: str, *, quick: bool, as_json: bool) -> bool:
@@ -71,7 +84,7 @@ async def _print_findings(ref: str | None, repository: str, *, quick: bool, as_j
 
 
 async def _findings(ref: str | None, repository: str, *, quick: bool) -> AsyncIterator[FsckFinding]:
-    target = _repository_named(ref, repository)
+    target = await _repository_named(ref, repository)
     if target is not None:
         async for finding in fsck(target, read_objects=not quick):
             yield finding
@@ -81,10 +94,11 @@ async def _findings(ref: str | None, repository: str, *, quick: bool) -> AsyncIt
             yield finding
 
 
-def _repository_named(ref: str | None, repository: str) -> Repository | None:
-    if ref is None:
-        return local_repository(repository)
-    folder = Path(ref)
+async def _repository_named(ref: str | None, repository: str) -> DatasetRepository | None:
+    return await repository_at(repository) if ref is None else _repository_in(Path(ref))
+
+
+def _repository_in(folder: Path) -> Repository | None:
     return Repository.open(folder) if folder.is_dir() and not folders.is_dataset_folder(folder) else None
 
 

@@ -9,7 +9,6 @@ import typer
 
 from cli.options import AsJson
 from cli.output import print_json, print_line
-from storage.folders import RepositoryLayout
 from storage.open import init_repository
 from storage.repository import Repository
 
@@ -28,10 +27,8 @@ def command(
         odf init s3+https://minio.example.org/bucket/datasets
     """
     repository = asyncio.run(init_repository(place))
-    layout, name = RepositoryLayout.BY_ID, place
-    if isinstance(repository, Repository):
-        layout, name = repository.layout, str(repository.root)
+    name = str(repository.root) if isinstance(repository, Repository) else place
     if as_json:
-        print_json({"repository": name, "layout": layout.value})
+        print_json({"repository": name, "layout": repository.layout.value})
     else:
         print_line(f"repository {name}")

@@ -13,7 +13,7 @@ import typer
 from catalog.audit import Audit
 from cli.catalogs import catalog_of
 from cli.credentials import token_for
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note
@@ -72,7 +72,7 @@ class _Scrub:
 
     async def run(self, repository: str, ref: str | None, after: str) -> int:
         """Scrub; how many were not healed."""
-        root = local_repository(repository)
+        root = await repository_at(repository)
         entries = [await root.find(parse_dataset_ref(ref))] if ref else [entry async for entry in root.iterate()]
         async with catalog_of(repository) as catalog, aiohttp.ClientSession() as session:
             for entry in entries:

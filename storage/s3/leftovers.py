@@ -17,18 +17,18 @@ from storage.values import ObjectInfo
 
 async def last_change(bucket: S3Bucket, place: S3Location) -> float:
     """When anything below ``place`` was last written, in seconds since 1970."""
-    times = [meta["last_modified"].timestamp() async for meta in _below(bucket, place)]
+    times = [meta["last_modified"].timestamp() async for meta in below(bucket, place)]
     return max(times, default=0.0)
 
 
 async def delete_all(bucket: S3Bucket, place: S3Location, *, but: str) -> None:
     """Delete everything below ``place`` except the object ``but``."""
-    await _delete(bucket, [meta["path"] async for meta in _below(bucket, place) if meta["path"] != but])
+    await _delete(bucket, [meta["path"] async for meta in below(bucket, place) if meta["path"] != but])
 
 
 async def expire_waiting(bucket: S3Bucket, place: S3Location, *, before: float, dry_run: bool) -> list[ObjectInfo]:
     """Delete what has waited in quarantine of the dataset at ``place`` since before that time; what it was."""
-    waiting = [meta async for meta in _below(bucket, place.below(PENDING_FOLDER))]
+    waiting = [meta async for meta in below(bucket, place.below(PENDING_FOLDER))]
     old = [_info(place, meta) for meta in waiting if meta["last_modified"].timestamp() < before]
     if not dry_run:
         await _delete(bucket, [place.path(info.key) for info in old])
@@ -73,7 +73,7 @@ def _info(place: S3Location, meta: Mapping[str, Any]) -> ObjectInfo:
     return ObjectInfo(meta["path"].removeprefix(place.path("")), meta["size"], meta["last_modified"].timestamp())
 
 
-async def _below(bucket: S3Bucket, place: S3Location) -> AsyncIterator[Any]:
+async def below(bucket: S3Bucket, place: S3Location) -> AsyncIterator[Any]:
     batches = obstore.list(await bucket.store(), place.prefix or None).__aiter__()
     while True:
         with translated(f"list {place}"):

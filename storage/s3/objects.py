@@ -43,7 +43,8 @@ from storage.s3.leftovers import expire_waiting, give_up_uploads
 from storage.s3.location import S3Location
 from storage.s3.pending import pending_path, pending_paths, pending_token
 from storage.s3.retries import retried
-from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
+from storage.s3.strays import strays_in
+from storage.values import ByteRange, Capabilities, Followed, FsckFinding, ObjectInfo, Quarantined, WriteMode
 
 _WRITING_BYTES: Final = 4 * S3_PART_BYTES
 """What the parts of one upload may take while they are under way; at least two of them are."""
@@ -258,6 +259,10 @@ class S3ObjectStore:
     async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
         waiting = await expire_waiting(self.bucket, self.location, before=before, dry_run=dry_run)
         return waiting + await give_up_uploads(self.bucket, self.location, before=before, dry_run=dry_run)
+
+    async def strays(self) -> Sequence[FsckFinding]:
+        """As in ``Inspected``."""
+        return await strays_in(self.bucket, self.location)
 
     async def delete(self, key: str) -> None:
         await self._delete(self._path(key))

@@ -47,10 +47,11 @@ class S3RefStore:
         raise TransientStorageError(f"{name} is moved too often by others", hint="try again")
 
     async def list(self) -> dict[str, Multihash]:
-        found = {name: await self.read(name) for name in await self._names()}
+        found = {name: await self.read(name) for name in await self.names()}
         return {name: head for name, head in found.items() if head is not None}
 
-    async def _names(self) -> Names:
+    async def names(self) -> Names:
+        """Names of all refs, of those too that cannot be read."""
         store, folder = await self._bucket.store(), self.location.path(REFS)
         with translated(f"list {folder}/"):
             listed = await obstore.list_with_delimiter_async(store, folder)

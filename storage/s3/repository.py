@@ -29,7 +29,8 @@ from opendatafabric.layout import INFO_ALIAS
 from opendatafabric.limits import S3_REQUESTS_AT_ONCE, S3_RETRIES_MAX
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
-from storage.folders import MARKER_NAME, RepositoryLayout, id_in_name
+from storage.folders import MARKER_NAME, NAMELESS, RepositoryLayout, id_in_name
+from storage.places import DatasetPlace
 from storage.repository import DatasetEntry
 from storage.s3.at_once import at_once
 from storage.s3.cells import Cell, Cells
@@ -40,10 +41,12 @@ from storage.s3.location import S3Location
 from storage.s3.presign import S3PresigningStore
 from storage.s3.probe import require_conditions
 from storage.s3.refs import S3RefStore
+from storage.values import FsckFinding
 
 _NAMES: Final = ".names"
 _LEAVING: Final = b"~"
 """The alias of a dataset that is being deleted; no dataset is called so."""
+_NAME_REMEDY: Final = "write the name there, as ACCOUNT/NAME, with any client of S3"
 
 
 class S3Repository:
@@ -51,6 +54,7 @@ class S3Repository:
 
     def __init__(self, location: S3Location) -> None:
         self.location = location
+        self.layout = RepositoryLayout.BY_ID
         self._bucket = bucket_at(location.bucket, location.endpoint)
         self._cells = Cells(self._bucket)
         self._states = ChainStates()
@@ -101,6 +105,38 @@ class S3Repository:
             with suppress(NameCollision):
                 await self._claim_name(entry.alias, entry.id)
             yield entry
+
+    def address_of(self, entry: DatasetEntry) -> str:
+        """As in ``DatasetRepository``."""
+        return str(self._place(entry.id))
+
+    async def places(self) -> AsyncIterator[DatasetPlace]:
+        """As in ``DatasetRepository``; a dataset without a readable name is called as in a folder."""
+        found = await at_once(self._place_of, await self._ids())
+        for place in sorted((each for each in found if each is not None), key=lambda each: each.alias):
+            yield place
+
+    async def strays(self) -> list[FsckFinding]:
+        """Datasets that nobody finds because their alias cannot be read."""
+        found = await at_once(self._nameless, await self._ids())
+        return [each for each in found if each is not None]
+
+    async def _place_of(self, dataset_id: DatasetId) -> DatasetPlace | None:
+        cell = await self._cells.read(self._record(dataset_id))
+        if cell.value == _LEAVING:
+            return None
+        entry = await self._entry(dataset_id, _alias_in(cell) or NAMELESS)
+        if cell.value is None and entry.pending:
+            return None  # deleted
+        address = self.address_of(entry)
+        return DatasetPlace(entry.place, address, entry.alias, dataset_id, entry.pending, entry.dataset)
+
+    async def _nameless(self, dataset_id: DatasetId) -> FsckFinding | None:
+        cell = await self._cells.read(self._record(dataset_id))
+        if _alias_in(cell) is not None or await self._place_of(dataset_id) is None:
+            return None
+        key = f"{dataset_id.multibase}/{INFO_ALIAS}"
+        return FsckFinding("damaged-alias", key, "no name, so that nobody finds the dataset", _NAME_REMEDY)
 
     async def _by_id(self, dataset_id: DatasetId) -> DatasetEntry | None:
         alias = _alias_in(await self._cells.read(self._record(dataset_id)))
