@@ -13,6 +13,7 @@ from catalog.engine import Database, open_database
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
 from catalog.mirrors import Mirrors
+from catalog.scrubs import Scrubs
 from catalog.stored_files import StoredFiles
 from catalog.tokens import Tokens
 
@@ -29,6 +30,7 @@ class Catalog:
         self.ipns = IpnsRecords(database)
         self.stored_files = StoredFiles(database, now)
         self.mirrors = Mirrors(database, now)
+        self.scrubs = Scrubs(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -199,3 +199,15 @@ audit: Final = Table(
     Column("details", String, nullable=False),
     Column("hash", String, nullable=False),
 )
+
+scrubs: Final = Table(
+    "scrubs",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("dataset", String, nullable=False),
+    Column("after", String, nullable=False),
+    Column("next_run_at", Float, nullable=False),
+    Column("last_end_at", Float),
+    Column("lease_owner", String),
+    Column("lease_until", Float),
+)

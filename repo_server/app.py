@@ -20,6 +20,7 @@ from opendatafabric.errors import MalformedInput, OdfError, StorageError, Unsupp
 from opendatafabric.limits import BODY_BUFFER_BYTES
 from opendatafabric.names import AccountName
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
+from repo_server.background.scrub import ScrubPlan, ScrubRunner
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.directory import Directory
@@ -205,6 +206,8 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
     if services.mirrors is not None:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
+    if services.settings.scrub_interval_s:
+        tasks.append(asyncio.create_task(_scrubbing(services).run_for_ever()))
     publishing = [] if services.publisher is None else [asyncio.create_task(services.publisher.run())]
     try:
         yield
@@ -217,6 +220,12 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
             task.cancel()
             with suppress(asyncio.CancelledError, OdfError, UnsupportedOperation):
                 await task
+
+
+def _scrubbing(services: Services) -> ScrubRunner:
+    settings = services.settings
+    plan = ScrubPlan(settings.scrub_interval_s, settings.scrub_bytes_per_s, settings.scrub_sources)
+    return ScrubRunner(services.repository, services.catalog, plan, services.metrics.scrubbed)
 
 
 async def _end_conversations(application: web.Application) -> None:

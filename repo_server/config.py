@@ -37,6 +37,11 @@ def _place(given: object) -> object:
     return parse_s3_address(given) if isinstance(given, str) and scheme_of(given) in SCHEMES else given
 
 
+def _addresses(given: object) -> object:
+    """Several addresses in one text."""
+    return tuple(given.split()) if isinstance(given, str) else given
+
+
 Place = Annotated[Path | S3Location, NoDecode, BeforeValidator(_place)]
 
 
@@ -68,6 +73,15 @@ class Settings(BaseSettings):
     gc_grace_s: float = Field(86_400, ge=0, description="how long what nobody needs is kept, in seconds")
     share_objects: bool = Field(
         True, description="whether equal objects of several datasets are stored once, as hard links, after a collection"
+    )
+    scrub_interval_s: float = Field(
+        2_592_000, ge=0, description="how long after a scrub the next one begins, in seconds; 0 is never"
+    )
+    scrub_bytes_per_s: float = Field(
+        10_485_760, gt=0, description="how fast everything is read again in a scrub, in bytes a second"
+    )
+    scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_addresses)] = Field(
+        (), description="sound copies to heal from besides the mirrors, parted by blanks; {alias} stands for a name"
     )
     requests_at_once: int = Field(2_000, gt=0, description="requests served at once; more are answered 503")
     pulls_at_once: int = Field(64, gt=0, description="pull conversations at once; more are answered 503")

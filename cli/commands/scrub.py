@@ -11,6 +11,7 @@ import aiohttp
 import typer
 
 from catalog.audit import Audit
+from catalog.scrubs import note_damage
 from cli.catalogs import catalog_of
 from cli.credentials import token_for
 from cli.datasets import repository_at
@@ -100,8 +101,7 @@ class _Scrub:
             return
         self._counts["damaged"] += 1
         self._counts["healed"] += done.healed
-        details = {"key": done.key, "code": done.damage.code, "message": done.damage.message}
-        await audit.append("healed" if done.healed else "damaged", str(entry.alias), details)
+        await note_damage(audit, entry.alias, done)
         if self._as_json:
             print_json({"name": str(entry.alias), **done.as_dict()}, indent=None)
         else:

@@ -54,7 +54,7 @@ async def get_metrics(request: web.Request) -> web.StreamResponse:
     services = request.app[SERVICES]
     if services.settings.metrics_access is MetricsAccess.ADMIN:
         await require_admin(request)
-    text = await services.metrics.text(services.catalog.mirrors, running=services.requests, now=services.now())
+    text = await services.metrics.text(services.catalog, running=services.requests, now=services.now())
     return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 
 
