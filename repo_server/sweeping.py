@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError
+from opendatafabric.multihash import Multihash
 from repo_server.logs import SERVER
 from repo_server.services import Services
 from storage.collect_repository import collect_repository
@@ -42,15 +44,19 @@ async def _repeat(job: Callable[[], Awaitable[None]], interval_s: float, name: s
 
 async def collect_garbage(services: Services) -> None:
     """Delete what no dataset needs; what is left and equal is stored once."""
-    freed = 0
-    async for each in collect_repository(services.repository, grace_s=services.settings.gc_grace_s):
+    freed, grace_s, datasets = 0, services.settings.gc_grace_s, services.catalog.datasets
+
+    async def replaced_of_late(dataset_id: DatasetId) -> Sequence[Multihash]:
+        return await datasets.heads_until(dataset_id, since=services.now() - grace_s)
+
+    async for each in collect_repository(services.repository, grace_s=grace_s, spared=replaced_of_late):
         freed += each.collected.freed_bytes
         if each.collected.refused is not None:
             SERVER.warning("dataset %s is damaged, run odf fsck: %s", each.name, each.collected.refused)
     if freed:
         SERVER.info("garbage collection freed %d bytes", freed)
     if services.settings.share_objects:
-        shared = await share_objects(services.repository, grace_s=services.settings.gc_grace_s)
+        shared = await share_objects(services.repository, grace_s=grace_s)
         if shared.count:
             SERVER.info("%d equal objects share their bytes from now on, %d bytes less", shared.count, shared.bytes)
 

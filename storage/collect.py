@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -73,8 +73,12 @@ class Collected:
         return {"freed": freed, "kept": self.kept.as_dict(), **refused}
 
 
-async def collect(dataset: Dataset, *, grace_s: float, dry_run: bool = False) -> Collected:
+async def collect(
+    dataset: Dataset, *, grace_s: float, dry_run: bool = False, spared: Sequence[Multihash] = ()
+) -> Collected:
     """Delete what no ref of ``dataset`` leads to and nobody holds, if it is older than ``grace_s``.
+
+    What the heads ``spared`` lead to stays as well: those who read without a lease may be on their way there.
 
     Safe beside any number of pushes, pulls and other collections over the same store, in whatever process.
 
@@ -85,6 +89,7 @@ async def collect(dataset: Dataset, *, grace_s: float, dry_run: bool = False) ->
     store = dataset.writable_objects()
     collecting = _Collecting(store, Collected(), _Reached(), grace_s, dry_run)
     try:
+        await collecting.reached.follow_held(dataset, spared)
         await collecting.reached.follow_refs(dataset)
         unreached = deque([info.key async for info in _addressed(store) if not collecting.reached.has(info.key)])
         await collecting.sweep(dataset, unreached)

@@ -295,13 +295,16 @@ class Repository:
         return entry.folder
 
     def _sweep(self, before: float) -> list[Path]:
+        def is_old(path: Path) -> bool:
+            return folder_changes.last_change(path) < before
+
         with folder_changes.locked(self.root):
-            pending = [found.path for found in self._scan() if found.pending]
-            unused = [*folder_changes.hidden_folders(self.root), *pending]
-            old = [path for path in unused if folder_changes.last_change(path) < before]
-            for path in old:
-                folder_changes.remove(path)
-        return old
+            hidden = [path for path in folder_changes.hidden_folders(self.root) if is_old(path)]
+            pending = [found.path for found in self._scan() if found.pending and is_old(found.path)]
+            given_up = [each for path in pending if (each := folder_changes.hide_unfinished(self.root, path))]
+        for path in (*hidden, *given_up):
+            folder_changes.remove(path)
+        return [*hidden, *given_up]
 
 
 def _layout_of(path: Path) -> RepositoryLayout | None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from catalog.datasets import Visibility
 from opendatafabric.errors import ObjectNotFound
-from opendatafabric.layout import data_key
+from opendatafabric.layout import block_key, data_key
 from repo_server.config import Tenancy
+from repo_server.sweeping import collect_garbage
 from tests.repo_server.hosted import LARGE, Hosted, a_chain, hash_of, hosted
 from tests.suites.collecting import store_all
 from tests.suites.dataset import stored_keys
@@ -69,3 +73,30 @@ async def test_knowing_the_hash_of_what_another_dataset_has_grants_nothing(tmp_p
         assert begun.status == 201, "it is to be uploaded, though another dataset has it"
         with pytest.raises(ObjectNotFound):
             await entry.dataset.append(without.blocks, expected_head=None)
+
+
+async def test_a_chain_that_was_replaced_stays_for_a_while_for_those_who_read_it_without_a_lease(
+    tmp_path: Path,
+) -> None:
+    async with hosted(tmp_path, Tenancy.MULTI, gc_interval_s=0, gc_grace_s=3_600) as server:
+        entry = await server.add("open", a_chain())
+        before = await stored_keys(entry.dataset)
+        other = a_chain().fork(2)
+        await entry.dataset.append([other.info("another way")], expected_head=a_chain().head, force=True)
+        moved = {"expected_head": a_chain().head, "new_head": other.head}
+        await server.catalog.datasets.log_move(entry.id, None, **moved)
+        for path in entry.folder.glob("*/f1620*"):
+            os.utime(path, (0, 0))
+        services = services_of(server)
+        await collect_garbage(services)
+        assert before < await stored_keys(entry.dataset)
+        services.now = lambda: time.time() + 3_601
+        await collect_garbage(services)
+        assert await stored_keys(entry.dataset) < before | {block_key(other.head)}
+
+
+def services_of(server: Hosted) -> Any:
+    """As much of the server as collecting needs."""
+    return SimpleNamespace(
+        settings=server.settings, repository=server.repository, catalog=server.catalog, now=time.time
+    )
