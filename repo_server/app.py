@@ -28,6 +28,7 @@ from repo_server.identity import Identities
 from repo_server.ipfs.keys import IpnsKeys
 from repo_server.ipfs.publishing import Publisher
 from repo_server.logs import SERVER, start_logging
+from repo_server.metrics import Metrics
 from repo_server.middleware import add_browser_headers, around
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
@@ -144,8 +145,9 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 default_owner=owner,
                 default_visibility=settings.default_visibility,
             )
-            async with upstream_of(settings, catalog.stored_files, owner) as upstream:
-                services = await _made(settings, repository, catalog, owner, upstream)
+            metrics = Metrics()
+            async with upstream_of(settings, catalog.stored_files, owner, metrics.stores) as upstream:
+                services = await _made(settings, repository, catalog, owner, upstream=upstream, metrics=metrics)
                 application[SERVICES] = services
                 async with _mirrors(services, owner), _in_background(services):
                     yield
@@ -156,7 +158,13 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
 
 
 async def _made(
-    settings: Settings, repository: DatasetRepository, catalog: Catalog, owner: Account, upstream: Upstream | None
+    settings: Settings,
+    repository: DatasetRepository,
+    catalog: Catalog,
+    owner: Account,
+    *,
+    upstream: Upstream | None,
+    metrics: Metrics,
 ) -> Services:
     directory = Directory(
         repository,
@@ -164,6 +172,7 @@ async def _made(
         catalog.version,
         default_owner=owner,
         default_visibility=settings.default_visibility,
+        metrics=metrics.stores,
         upstream=upstream,
     )
     services = Services(
@@ -173,6 +182,7 @@ async def _made(
         identities=Identities(catalog.tokens, catalog.version),
         directory=directory,
         now=time.time,
+        metrics=metrics,
         pulls=asyncio.Semaphore(settings.pulls_at_once),
         pushes=asyncio.Semaphore(settings.pushes_at_once),
         packs=_packs(settings),

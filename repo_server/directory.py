@@ -10,10 +10,12 @@ from catalog.datasets import DatasetRecord, Datasets, Role, Visibility
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import DatasetNotFound
+from repo_server.measuring import measured
 from repo_server.remembered import Remembered
 from repo_server.upstream import Upstream, UpstreamDataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
+from storage.wrappers.measured import StoreMetrics
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,10 @@ class Directory:
         *,
         default_owner: Account,
         default_visibility: Visibility,
+        metrics: StoreMetrics | None = None,
         upstream: Upstream | None = None,
     ) -> None:
+        self._metrics = metrics
         self._upstream = upstream
         self._repository = repository
         self._datasets = datasets
@@ -71,6 +75,8 @@ class Directory:
         if entry is None:
             return await self._look_upstream(ref)
         record = await self._datasets.find(entry.id)
+        if self._metrics is not None:
+            entry = measured(entry, self._metrics)
         return Hosted(entry, record or self._unknown(entry))
 
     async def _look_upstream(self, ref: DatasetRef) -> Hosted | None:

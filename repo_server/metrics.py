@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from catalog.catalog import Catalog
 from repo_server.mirror_states import lag_s
 from storage.scrub import Scrubbed
+from storage.wrappers.measured import StoreMetrics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _MIRROR_GAUGES = {
@@ -24,6 +25,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._requests = Counter("odf_requests", "Requests answered.", ("method", "status"), registry=self.registry)
         self._running = Gauge("odf_requests_running", "Requests being answered.", registry=self.registry)
+        self.stores = StoreMetrics(self.registry)
         self._mirrors = {
             name: Gauge(name, text, ("mirror", "direction"), registry=self.registry)
             for name, text in _MIRROR_GAUGES.items()

@@ -24,6 +24,7 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, MalformedInput
 from repo_server.config import Settings
 from repo_server.logs import SERVER
+from repo_server.measuring import measured_stores
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
 from storage.http.objects import HttpObjectReader
@@ -32,6 +33,7 @@ from storage.ipfs.table import StoreTables
 from storage.local.objects import LocalObjectStore
 from storage.repository import DatasetEntry
 from storage.wrappers.caching import ObjectCache
+from storage.wrappers.measured import StoreMetrics
 from storage.wrappers.pull_through import PullThroughReader
 from storage.wrappers.remembering import RememberingRefStore, Told
 
@@ -70,9 +72,12 @@ class Upstream:
         session: aiohttp.ClientSession,
         settings: Settings,
         cache: ObjectCache,
+        *,
         tables: StoreTables,
         owner: Account,
+        metrics: StoreMetrics,
     ) -> None:
+        self._metrics = metrics
         assert settings.upstream is not None
         token = settings.upstream_token
         self._session, self._settings, self._cache, self._tables, self._owner = session, settings, cache, tables, owner
@@ -111,13 +116,14 @@ class Upstream:
         return self._known[alias]
 
     def _new(self, address: str) -> UpstreamDataset:
-        refs = RememberingRefStore(
+        there, head_there = measured_stores(
+            HttpObjectReader(self._session, address, self._headers),
             HttpRefStore(self._session, address, self._headers),
-            self._tables.refs(address),
-            fresh_s=self._settings.upstream_fresh_s,
+            self._metrics,
+            "upstream",
         )
-        objects = PullThroughReader(HttpObjectReader(self._session, address, self._headers), self._cache)
-        return UpstreamDataset(refs, Dataset(objects, refs, states=self._states))
+        refs = RememberingRefStore(head_there, self._tables.refs(address), fresh_s=self._settings.upstream_fresh_s)
+        return UpstreamDataset(refs, Dataset(PullThroughReader(there, self._cache), refs, states=self._states))
 
     def _note(self, answered: bool) -> None:
         if answered != self._answered:
@@ -127,7 +133,12 @@ class Upstream:
 
 @asynccontextmanager
 async def upstream_of(
-    settings: Settings, tables: StoreTables, owner: Account, *, now: Callable[[], float] = time.time
+    settings: Settings,
+    tables: StoreTables,
+    owner: Account,
+    metrics: StoreMetrics,
+    *,
+    now: Callable[[], float] = time.time,
 ) -> AsyncIterator[Upstream | None]:
     """The upstream that the settings name, with connections of its own; ``None`` when they name none."""
     if settings.upstream is None:
@@ -140,6 +151,6 @@ async def upstream_of(
     async with aiohttp.ClientSession(auto_decompress=False) as session:
         try:
             await cache.sweep(before=now() - _LEFT_OVER_S)
-            yield Upstream(session, settings, cache, tables, owner)
+            yield Upstream(session, settings, cache, tables=tables, owner=owner, metrics=metrics)
         finally:
             await cache.settle()

@@ -64,6 +64,10 @@ class Dataset:
         self._states = states or ChainStates()
         self._seed: Seed | None = None
 
+    def over(self, objects: ObjectReader, refs: RefStore) -> Dataset:
+        """The same dataset through other stores that lead to it."""
+        return Dataset(objects, refs, states=self._states)
+
     # --- reading
 
     async def head(self, block_ref: str = HEAD) -> Multihash | None:
