@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import obstore
@@ -41,7 +41,8 @@ Meta = Mapping[str, Any]
 @dataclass(slots=True)
 class _Held:
     signed_at: float
-    signing: asyncio.Task[None]
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    signing: asyncio.Task[None] | None = None
 
 
 class S3LeaseStore:
@@ -64,14 +65,15 @@ class S3LeaseStore:
             await asyncio.shield(self._remove(token))
             raise
         self._contents[token] = contents
-        self._held[token] = _Held(began, asyncio.create_task(self._sign_for_ever(token)))
-        return Lease(token, kind, contents, meta["last_modified"].timestamp())
+        held = self._held[token] = _Held(began)
+        held.signing = asyncio.create_task(self._keep_signing(token, held))
+        return Lease(token, kind, contents, _time(meta))
 
     async def withdraw(self, lease: Lease) -> None:
         held = self._held.pop(lease.token, None)
-        if held is not None:
-            held.signing.cancel()
-            await asyncio.wait({held.signing})
+        if held is not None and held.signing is not None:
+            held.ended.set()
+            await asyncio.wait({held.signing})  # a sign that is on its way would come after its removal
         await self._remove(lease.token)
 
     async def standing(self) -> list[Lease]:
@@ -98,7 +100,7 @@ class S3LeaseStore:
             contents = await self._contents_of(token, meta["size"])
         except ObjectNotFound:
             return None  # withdrawn meanwhile
-        return Lease(token, LeaseKind(token.partition("-")[0]), contents, meta["last_modified"].timestamp())
+        return Lease(token, LeaseKind(token.partition("-")[0]), contents, _time(meta))
 
     async def _contents_of(self, token: str, size: int) -> bytes:
         if size > LEASE_BYTES_MAX:
@@ -110,13 +112,12 @@ class S3LeaseStore:
                 self._contents[token] = bytes(await result.bytes_async())
         return self._contents.get(token, b"")
 
-    async def _sign_for_ever(self, token: str) -> None:
-        while True:
-            await asyncio.sleep(LEASE_RENEW_S)
+    async def _keep_signing(self, token: str, held: _Held) -> None:
+        while not await _ended_within(held.ended, LEASE_RENEW_S):
             began = seconds()
             with suppress(OdfError):  # it is tried again; ``confirm`` says when that took too long
                 await self._put(f"{token}{_SIGN}", b"")
-                self._held[token].signed_at = began
+                held.signed_at = began
 
     async def _put(self, name: str, data: bytes) -> None:
         store = await self._bucket.store()
@@ -148,14 +149,25 @@ class S3LeaseStore:
         return self._location.path(f"{LEASES_FOLDER}/{name}")
 
 
+async def _ended_within(ended: asyncio.Event, wait_s: float) -> bool:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(ended.wait(), wait_s)
+    return ended.is_set()
+
+
 def _silent(metas: Mapping[str, Meta]) -> set[str]:
     """The tokens of notes whose last sign of life is too long ago, as seen from the newest thing in the folder."""
     last: dict[str, float] = {}
     for name, meta in metas.items():
-        token, at = name.removesuffix(_SIGN), meta["last_modified"].timestamp()
+        token, at = name.removesuffix(_SIGN), _time(meta)
         last[token] = max(last.get(token, at), at)
     now = max(last.values(), default=0.0)
     return {token for token, at in last.items() if now - at > LEASE_SILENCE_S_MAX}
+
+
+def _time(meta: Meta) -> float:
+    # Some stores list parts of a second that they do not tell of a single object.
+    return float(int(meta["last_modified"].timestamp()))
 
 
 def seconds() -> float:

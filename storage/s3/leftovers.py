@@ -54,10 +54,12 @@ def _give_up(client: Any, bucket: str, place: S3Location, before: float, dry_run
 
 
 def _under_way(client: Any, bucket: str, place: S3Location) -> Iterator[dict[str, Any]]:
-    pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=place.path(""))
+    # Asked for those below a folder, MinIO tells of none; there are never many in a bucket.
+    pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket)
     for upload in (upload for page in pages for upload in page.get("Uploads", [])):
         where = {"Bucket": bucket, "Key": upload["Key"], "UploadId": upload["UploadId"]}
-        yield {"where": where, "began": upload["Initiated"].timestamp()}
+        if upload["Key"].startswith(place.path("")):
+            yield {"where": where, "began": upload["Initiated"].timestamp()}
 
 
 def _sent(client: Any, place: S3Location, which: dict[str, Any]) -> ObjectInfo:

@@ -68,6 +68,9 @@ class S3Proxy:
     """How many requests were struck at since ``calm``."""
 
     stop: Callable[[], object] = lambda: None
+    deaf_to: frozenset[str] = frozenset()
+    """Headers that are not passed on, in lower case."""
+
     _armed: list[_Armed] = field(default_factory=list)
     _session: aiohttp.ClientSession | None = None
 
@@ -121,7 +124,8 @@ class S3Proxy:
     async def _pass_on(self, request: web.Request, body: bytes) -> Answer:
         assert self._session is not None
         url = URL(f"{self.server.endpoint}{request.raw_path}", encoded=True)
-        headers = CIMultiDict((name, value) for name, value in request.headers.items() if name.lower() not in _OWN)
+        dropped = _OWN | self.deaf_to
+        headers = CIMultiDict((name, value) for name, value in request.headers.items() if name.lower() not in dropped)
         data = body if body or "Content-Length" in request.headers else None
         async with self._session.request(
             request.method, url, data=data, headers=headers, allow_redirects=False
