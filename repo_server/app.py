@@ -17,7 +17,7 @@ from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
 from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
-from opendatafabric.limits import BODY_BUFFER_BYTES
+from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
 from opendatafabric.names import AccountName
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
@@ -35,6 +35,7 @@ from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
 from repo_server.upstream import Upstream, upstream_of
 from storage.local.derived import LocalDerivedStore
+from storage.memory import MemoryDerivedStore
 from storage.open import open_repository
 from storage.repositories import DatasetRepository
 from sync.mirror import MirrorTools
@@ -135,7 +136,8 @@ def _address_of(runner: web.AppRunner, settings: Settings) -> str:
 
 def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[None]]:
     async def prepared(application: web.Application) -> AsyncIterator[None]:
-        repository = await open_repository(str(settings.repo))
+        near = _packs(settings) or MemoryDerivedStore(bytes_max=DERIVED_IN_MEMORY_BYTES_MAX)
+        repository = await open_repository(str(settings.repo), near=near)
         async with open_catalog(settings.database_url) as catalog:
             owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
             await reindex(

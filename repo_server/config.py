@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from catalog.datasets import Visibility
-from catalog.engine import sqlite_url
+from catalog.engine import sqlite_path, sqlite_url
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import OBJECT_BYTES_MAX
 from storage.ipfs.access import IpfsAccess
@@ -98,6 +98,11 @@ class Settings(BaseSettings):
     packs_bytes_max: int = Field(
         1_073_741_824, ge=0, description="room on disk for finished answers to long pulls; 0 keeps none"
     )
+    cache_folder: Path | None = Field(
+        None,
+        description="where they are kept, and for S3 what of chains was read; beside the datasets by default, or beside"
+        " the SQLite file of the catalog",
+    )
     reuse_port: bool = Field(False, description="let several server processes share the port")
     access_log: bool = Field(True, description="one line per request")
     connections_max: int = Field(2_000, gt=0, description="open connections; further ones are closed at once")
@@ -159,8 +164,13 @@ class Settings(BaseSettings):
 
     @property
     def packs_path(self) -> Path | None:
-        """Where finished answers to long pulls are kept; nowhere when the repository is no folder."""
-        return self.repo / ".packs" if isinstance(self.repo, Path) else None
+        """Where finished answers to long pulls are kept; ``None`` when no folder is known."""
+        if self.cache_folder is not None:
+            return self.cache_folder
+        if isinstance(self.repo, Path):
+            return self.repo / ".packs"
+        catalog = sqlite_path(self.database_url)
+        return None if catalog is None else catalog.with_name(".packs")
 
     @property
     def database_url(self) -> str:

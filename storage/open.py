@@ -30,7 +30,7 @@ from storage.ipfs.table import StoreTables
 from storage.ipfs.tree import BlockTree
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
-from storage.protocols import ObjectReader, RefStore
+from storage.protocols import DerivedStore, ObjectReader, RefStore
 from storage.repositories import DatasetRepository
 from storage.repository import Repository
 from storage.s3.location import SCHEMES, parse_s3_address
@@ -152,15 +152,17 @@ def open_dataset(address: str, connection: Connection | None = None) -> Dataset:
     return Dataset(*open_stores(address, connection))
 
 
-async def open_repository(address: str) -> DatasetRepository:
+async def open_repository(address: str, *, near: DerivedStore | None = None) -> DatasetRepository:
     """The repository in a folder of this machine or in S3.
+
+    With ``near`` chains in S3 are walked by segments, kept there too: for serving, not for finding damage.
 
     Raises:
         NotARepository: there is none.
         UnsupportedOperation: another place, or an S3 that does not honour conditional writes.
     """
     if scheme_of(address) in SCHEMES:
-        return await _s3_repository().open(parse_s3_address(address))
+        return await _s3_repository().open(parse_s3_address(address), near=near)
     if scheme_of(address) not in {"", "file"}:
         raise UnsupportedOperation(
             f"{address} is neither a folder of this machine nor in S3", hint="pull or push single datasets"

@@ -31,6 +31,7 @@ from storage.chain_states import ChainStates
 from storage.dataset import Dataset
 from storage.folders import MARKER_NAME, NAMELESS, RepositoryLayout, id_in_name
 from storage.places import DatasetPlace
+from storage.protocols import DerivedStore
 from storage.repository import DatasetEntry
 from storage.s3.at_once import at_once
 from storage.s3.cells import Cell, Cells
@@ -41,6 +42,7 @@ from storage.s3.location import S3Location
 from storage.s3.presign import S3PresigningStore
 from storage.s3.probe import require_conditions
 from storage.s3.refs import S3RefStore
+from storage.s3.segments import S3SegmentedStore
 from storage.values import FsckFinding
 
 _NAMES: Final = ".names"
@@ -52,9 +54,10 @@ _NAME_REMEDY: Final = "write the name there, as ACCOUNT/NAME, with any client of
 class S3Repository:
     """The datasets below ``location``; made by ``open`` or ``init``."""
 
-    def __init__(self, location: S3Location) -> None:
+    def __init__(self, location: S3Location, *, near: DerivedStore | None = None) -> None:
         self.location = location
         self.layout = RepositoryLayout.BY_ID
+        self._near = near
         self._bucket = bucket_at(location.bucket, location.endpoint)
         self._cells = Cells(self._bucket)
         self._states = ChainStates()
@@ -74,14 +77,14 @@ class S3Repository:
         return repository
 
     @classmethod
-    async def open(cls, location: S3Location) -> S3Repository:
-        """The repository at ``location``.
+    async def open(cls, location: S3Location, *, near: DerivedStore | None = None) -> S3Repository:
+        """The repository at ``location``; with ``near`` its chains are walked by segments, which are kept there too.
 
         Raises:
             NotARepository: there is none.
             UnsupportedOperation: the store does not honour conditional writes.
         """
-        repository = cls(location)
+        repository = cls(location, near=near)
         if (await repository._cells.read(location.path(MARKER_NAME))).value is None:
             raise NotARepository(f"{location} is no repository", hint=f"make one with: odf init {location}")
         await require_conditions(repository._bucket, location)
@@ -149,7 +152,7 @@ class S3Repository:
 
     async def _entry(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
         place = self._place(dataset_id)
-        dataset = Dataset(S3PresigningStore(place), S3RefStore(place), states=self._states)
+        dataset = Dataset(self._objects(place), S3RefStore(place), states=self._states)
         try:
             pending = await dataset.head() is None
         except MalformedIdentifier:
@@ -264,6 +267,9 @@ class S3Repository:
             listed = await obstore.list_with_delimiter_async(store, self.location.prefix or None)
         ids = (id_in_name(prefix.rstrip("/").rpartition("/")[2]) for prefix in listed["common_prefixes"])
         return [each for each in ids if each is not None]
+
+    def _objects(self, place: S3Location) -> S3PresigningStore:
+        return S3PresigningStore(place) if self._near is None else S3SegmentedStore(place, self._near)
 
     def _place(self, dataset_id: DatasetId) -> S3Location:
         return self.location.below(dataset_id.multibase)
