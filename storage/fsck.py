@@ -31,7 +31,7 @@ from storage.protocols import Inspected, NamingRefStore
 from storage.repositories import DatasetRepository
 from storage.values import FsckFinding
 
-_RESTORE = "odf scrub --from DIR|URL replaces it from any sound copy; so does pushing or pulling the dataset again"
+_RESTORE = "odf fsck --repair --from DIR|URL replaces it from any sound copy; so does pushing the dataset again"
 _SWEEP = "harmless: left by an interrupted push or a forced one; odf gc removes it"
 
 

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from cli.datasets import connected, local_repository, locate, repository_at
+from cli.datasets import connected, locate, repository_at
 from cli.exit_codes import ExitCode
+from cli.healing import CopiesOption
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note
-from opendatafabric.errors import UnsupportedOperation
+from cli.repair import repair as run_repair
 from storage import folders
 from storage.fsck import fsck
-from storage.fsck_files import remove_leftovers
-from storage.open import scheme_of
 from storage.repositories import DatasetRepository
 from storage.repository import Repository
-from storage.s3.location import SCHEMES
 from storage.values import FsckFinding
 
 HARMLESS: Final = frozenset({"leftover", "orphan", "damaged-orphan", "foreign-file"})
 """Codes of findings that take nothing away from any dataset."""
-
-LEFTOVER_AGE_S_MIN: Final = 24 * 3600
-"""Younger leftovers may belong to a push that is running."""
 
 
 def command(
@@ -39,34 +33,31 @@ def command(
         bool, typer.Option("--quick", help="Compare the sizes of slices and checkpoints, do not hash them.")
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Remove what interrupted writes left more than a day ago.")
+        bool,
+        typer.Option("--repair", help="Heal damage from the copies, remove what interrupted writes left a day ago."),
     ] = False,
+    copies: CopiesOption = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
     """Look for damage: bad heads, missing or changed files, leftovers. Changes nothing without --repair.
 
-    Ends with 0 when there is nothing but harmless leftovers, with 3 when something is damaged.
+    Each finding says what would repair it. Ends with 0 when there is nothing but harmless leftovers, with 3 when
+    something is damaged, or still is after the repair.
 
     \b
     Example:
         odf fsck --repo my-repository
         odf fsck ./dataset-folder
+        odf fsck --repair --from "https://mirror.example.org/{alias}/"
     """
+    if copies and not repair:
+        raise typer.BadParameter("--from needs --repair: without it nothing is changed")
     if repair:
-        _repair(ref or repository)
+        asyncio.run(run_repair(ref, repository, copies or ()))
     damaged = asyncio.run(_print_findings(ref, repository, quick=quick, as_json=as_json))
     if damaged:
         raise typer.Exit(ExitCode.INVALID)
-
-
-def _repair(place: str) -> None:
-    if scheme_of(place) in SCHEMES:
-        raise UnsupportedOperation(
-            "--repair is for a folder", hint="in S3 odf gc removes what interrupted uploads left"
-        )
-    for key in remove_leftovers(local_repository(place).root, before=time.time() - LEFTOVER_AGE_S_MIN):
-        print_note(f"removed {key}")
 
 
 async def _print_findings(ref: str | None, repository: str, *, quick: bool, as_json: bool) -> bool:
