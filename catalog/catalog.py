@@ -14,7 +14,7 @@ from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
 from catalog.mirrors import Mirrors
 from catalog.scrubs import Scrubs
-from catalog.stored_files import StoredFiles
+from catalog.stored_tables import StoredTables
 from catalog.tokens import Tokens
 
 
@@ -28,7 +28,7 @@ class Catalog:
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)
-        self.stored_files = StoredFiles(database, now)
+        self.stores = StoredTables(database, now)
         self.mirrors = Mirrors(database, now)
         self.scrubs = Scrubs(database, now)
         self._database = database

@@ -217,6 +217,15 @@ IPNS_LIFETIME_S: Final = 48 * 3_600
 IPNS_RENEWAL_S: Final = 12 * 3_600
 """An IPNS record is published anew after so long: a server that is down for a day loses no name."""
 
+IPFS_STORE_SILENCE_S_MAX: Final = 10
+"""Longest silence of an IPFS node that a repository lies at: it looks for nothing elsewhere, and a client waits."""
+
+IPFS_STORE_WORK_S_MAX: Final = 120
+"""Longest silence of such a node while it takes in what it was sent."""
+
+KNOWN_KEYS_MAX: Final = 200_000
+"""Keys that a store is remembered to have, some 100 bytes each; then all are asked for again."""
+
 IPFS_ROOTS_PER_IMPORT_MAX: Final = 500
 """Objects that go to an IPFS node in one archive, each a root of it: its header stays under 64 KiB."""
 

@@ -34,9 +34,11 @@ from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
 from repo_server.upstream import Upstream, upstream_of
+from storage.ipfs.access import IpfsAccess
+from storage.ipfs.node_place import NodePlace
 from storage.local.derived import LocalDerivedStore
 from storage.memory import MemoryDerivedStore
-from storage.open import open_repository
+from storage.open import Connection, open_repository
 from storage.repositories import DatasetRepository
 from sync.mirror import MirrorTools
 
@@ -136,9 +138,7 @@ def _address_of(runner: web.AppRunner, settings: Settings) -> str:
 
 def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[None]]:
     async def prepared(application: web.Application) -> AsyncIterator[None]:
-        near = _packs(settings) or MemoryDerivedStore(bytes_max=DERIVED_IN_MEMORY_BYTES_MAX)
-        repository = await open_repository(str(settings.repo), near=near)
-        async with open_catalog(settings.database_url) as catalog:
+        async with _opened(settings) as (repository, catalog):
             owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
             await reindex(
                 repository,
@@ -148,7 +148,7 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 default_visibility=settings.default_visibility,
             )
             metrics = Metrics()
-            async with upstream_of(settings, catalog.stored_files, owner, metrics.stores) as upstream:
+            async with upstream_of(settings, catalog.stores, owner, metrics.stores) as upstream:
                 services = await _made(settings, repository, catalog, owner, upstream=upstream, metrics=metrics)
                 application[SERVICES] = services
                 async with _mirrors(services, owner), _in_background(services):
@@ -157,6 +157,26 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 await services.directory.settle()
 
     return prepared
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[tuple[DatasetRepository, Catalog]]:
+    """Repository and catalog. No catalog is made in a folder that is no repository, so that is opened first."""
+    if not isinstance(settings.repo, NodePlace):
+        near = _packs(settings) or MemoryDerivedStore(bytes_max=DERIVED_IN_MEMORY_BYTES_MAX)
+        repository = await open_repository(str(settings.repo), near=near)
+        async with open_catalog(settings.database_url) as catalog:
+            yield repository, catalog
+        return
+    token = None if settings.ipfs_token is None else settings.ipfs_token.get_secret_value()
+    async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as session:
+        connection = Connection(
+            session,
+            ipfs=IpfsAccess(settings.repo.rpc, token),
+            tables=catalog.stores,
+            cache_bytes_max=settings.block_cache_bytes_max,
+        )
+        yield await open_repository(str(settings.repo), connection), catalog
 
 
 async def _made(

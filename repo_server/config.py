@@ -14,6 +14,7 @@ from catalog.engine import sqlite_path, sqlite_url
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import OBJECT_BYTES_MAX
 from storage.ipfs.access import IpfsAccess
+from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
 from storage.open import scheme_of
 from storage.s3.location import SCHEMES, S3Location, parse_s3_address
 
@@ -33,8 +34,10 @@ class MetricsAccess(Enum):
 
 
 def _place(given: object) -> object:
-    """Addresses in S3 become locations; the rest are folders."""
-    return parse_s3_address(given) if isinstance(given, str) and scheme_of(given) in SCHEMES else given
+    """Addresses in S3 and at IPFS nodes become locations; the rest are folders."""
+    if isinstance(given, str) and scheme_of(given) in SCHEMES:
+        return parse_s3_address(given)
+    return parse_node_place(given) if isinstance(given, str) and is_node_address(scheme_of(given)) else given
 
 
 def _addresses(given: object) -> object:
@@ -42,7 +45,7 @@ def _addresses(given: object) -> object:
     return tuple(given.split()) if isinstance(given, str) else given
 
 
-Place = Annotated[Path | S3Location, NoDecode, BeforeValidator(_place)]
+Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(_place)]
 
 
 class Settings(BaseSettings):
@@ -50,7 +53,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
 
-    repo: Place = Field(Path("repository"), description="folder of the repository, or an address in S3")
+    repo: Place = Field(
+        Path("repository"), description="folder of the repository, or an address in S3 or at an IPFS node"
+    )
     catalog_url: str | None = Field(None, description="SQLAlchemy URL; an SQLite file beside the datasets by default")
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -102,6 +107,9 @@ class Settings(BaseSettings):
         None,
         description="where they are kept, and for S3 what of chains was read; beside the datasets by default, or beside"
         " the SQLite file of the catalog",
+    )
+    block_cache_bytes_max: int = Field(
+        67_108_864, ge=0, description="room in memory for blocks read from an IPFS node; 0 keeps none"
     )
     reuse_port: bool = Field(False, description="let several server processes share the port")
     access_log: bool = Field(True, description="one line per request")
@@ -181,5 +189,5 @@ class Settings(BaseSettings):
         if isinstance(self.repo, Path):
             return self.repo
         raise MalformedInput(
-            f"setting {setting} is needed when the repository is in S3", hint=f"set ODF_{setting.upper()}"
+            f"setting {setting} is needed when the repository is no folder", hint=f"set ODF_{setting.upper()}"
         )

@@ -21,6 +21,10 @@ class DatasetRepository(Protocol):
         """Where new datasets go."""
         ...
 
+    async def check(self) -> None:
+        """Return if it can be used now; ``StorageError`` says why not."""
+        ...
+
     async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:
         """The dataset of that id or alias; ``DatasetNotFound`` when there is none that may be seen."""
         ...

@@ -8,6 +8,7 @@ dataset belongs to ``dataset.py``; which folders count as datasets, to ``folders
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from opendatafabric.errors import (
     NotARepository,
     OdfError,
     RefCollision,
+    StorageError,
     UnsupportedOperation,
 )
 from storage import folder_changes, folders
@@ -98,6 +100,15 @@ class Repository:
     def is_at(path: Path) -> bool:
         """Whether ``open`` finds a repository of many datasets in ``path``."""
         return _layout_of(path) not in {None, RepositoryLayout.SINGLE}
+
+    async def check(self) -> None:
+        """Return if the folder can be used now.
+
+        Raises:
+            StorageError: it cannot.
+        """
+        if not await asyncio.to_thread(os.access, self.root, os.R_OK | os.W_OK | os.X_OK):
+            raise StorageError("the folder of the repository cannot be written to")
 
     # --- finding
 

@@ -56,7 +56,7 @@ def _new_catalog(target: str) -> Path:
 
 async def _restore(backup: str, place: str, *, as_json: bool) -> None:
     source = local_repository(backup)
-    target = await init_repository(place, source.layout)
+    target = await init_repository(place, layout=source.layout)
     async for entry in target.iterate(include_pending=True):
         raise Conflict(f"{place} has datasets already", found=entry.alias, hint="restore into an empty place")
     async for copied in copy_repository(source, target):

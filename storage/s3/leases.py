@@ -1,9 +1,8 @@
 """Leases of a dataset in a bucket: small objects below ``.leases/``, seen by every process that can list it.
 
-No lock dies with a process here, so each note is kept alive by a sign of life beside it, written anew every minute. A
-note without one for ``LEASE_SILENCE_S_MAX`` has lost its holder, by the times that the store itself gave to notes and
-signs; no other clock is compared with them. The holder counts the seconds since its own last sign and stops trusting
-its notes at half of that: whatever it began before has ended when others take it for dead. See docs/adr/0006.
+No lock dies with a process here, so each note is kept alive by a sign of life beside it (``storage/signs_of_life.py``).
+A note without one for ``LEASE_SILENCE_S_MAX`` has lost its holder, by the times that the store itself gave to notes and
+signs; no other clock is compared with them. See docs/adr/0006.
 """
 
 from __future__ import annotations
@@ -11,38 +10,27 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import obstore
 
-from opendatafabric.errors import LimitExceeded, ObjectNotFound, OdfError, TransientStorageError
-from opendatafabric.limits import LEASE_BYTES_MAX, LEASE_RENEW_S, LEASE_SILENCE_S_MAX
+from opendatafabric.errors import LimitExceeded, ObjectNotFound, OdfError
+from opendatafabric.limits import LEASE_BYTES_MAX, LEASE_SILENCE_S_MAX
 from storage.s3.at_once import at_once
 from storage.s3.client import bucket_at
 from storage.s3.errors import translated
 from storage.s3.location import S3Location
 from storage.s3.retries import retried
+from storage.signs_of_life import SignsOfLife, seconds
 from storage.values import Lease, LeaseKind
 
 LEASES_FOLDER: Final = ".leases"
 _SIGN: Final = ".alive"
-_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Counts on while the machine sleeps, where there is such a clock."""
-
 _NAME: Final = re.compile(rf"(?:{'|'.join(kind.value for kind in LeaseKind)})-[0-9a-f]{{32}}(?:{re.escape(_SIGN)})?")
 
 Meta = Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class _Held:
-    signed_at: float
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-    signing: asyncio.Task[None] | None = None
 
 
 class S3LeaseStore:
@@ -51,7 +39,7 @@ class S3LeaseStore:
     def __init__(self, location: S3Location) -> None:
         self._location = location
         self._bucket = bucket_at(location.bucket, location.endpoint)
-        self._held: dict[str, _Held] = {}
+        self._signs = SignsOfLife(lambda token: self._put(f"{token}{_SIGN}", b""))
         self._contents: dict[str, bytes] = {}
 
     async def place(self, kind: LeaseKind, contents: bytes) -> Lease:
@@ -65,20 +53,16 @@ class S3LeaseStore:
             await asyncio.shield(self._remove(token))
             raise
         self._contents[token] = contents
-        held = self._held[token] = _Held(began)
-        held.signing = asyncio.create_task(self._keep_signing(token, held))
+        self._signs.begin(token, began=began)
         return Lease(token, kind, contents, _time(meta))
 
     async def withdraw(self, lease: Lease) -> None:
-        held = self._held.pop(lease.token, None)
-        if held is not None and held.signing is not None:
-            held.ended.set()
-            await asyncio.wait({held.signing})  # a sign that is on its way would come after its removal
+        await self._signs.end(lease.token)
         await self._remove(lease.token)
 
     async def standing(self) -> list[Lease]:
         metas = await self._list()
-        dead = _silent(metas) - self._held.keys()
+        dead = _silent(metas) - self._signs.tokens
         await at_once(self._remove, dead)
         self._contents = {token: data for token, data in self._contents.items() if token in metas}
         notes = [name for name in metas if not name.endswith(_SIGN) and name not in dead]
@@ -86,12 +70,7 @@ class S3LeaseStore:
         return [lease for lease in found if lease is not None]
 
     async def confirm(self) -> None:
-        now = seconds()
-        if any(now - held.signed_at > LEASE_SILENCE_S_MAX / 2 for held in self._held.values()):
-            raise TransientStorageError(
-                "this process stood still, or the store did not answer, so long that others may take it for dead",
-                hint="begin again; what was stored is found again",
-            )
+        self._signs.confirm()
 
     # --- one note
 
@@ -111,13 +90,6 @@ class S3LeaseStore:
                 result = await obstore.get_async(store, self._path(token))
                 self._contents[token] = bytes(await result.bytes_async())
         return self._contents.get(token, b"")
-
-    async def _keep_signing(self, token: str, held: _Held) -> None:
-        while not await _ended_within(held.ended, LEASE_RENEW_S):
-            began = seconds()
-            with suppress(OdfError):  # it is tried again; ``confirm`` says when that took too long
-                await self._put(f"{token}{_SIGN}", b"")
-                held.signed_at = began
 
     async def _put(self, name: str, data: bytes) -> None:
         store = await self._bucket.store()
@@ -149,12 +121,6 @@ class S3LeaseStore:
         return self._location.path(f"{LEASES_FOLDER}/{name}")
 
 
-async def _ended_within(ended: asyncio.Event, wait_s: float) -> bool:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(ended.wait(), wait_s)
-    return ended.is_set()
-
-
 def _silent(metas: Mapping[str, Meta]) -> set[str]:
     """The tokens of notes whose last sign of life is too long ago, as seen from the newest thing in the folder."""
     last: dict[str, float] = {}
@@ -168,8 +134,3 @@ def _silent(metas: Mapping[str, Meta]) -> set[str]:
 def _time(meta: Meta) -> float:
     # Some stores list parts of a second that they do not tell of a single object.
     return float(int(meta["last_modified"].timestamp()))
-
-
-def seconds() -> float:
-    """By a clock that nobody sets."""
-    return time.clock_gettime(_CLOCK)

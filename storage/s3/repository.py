@@ -90,6 +90,10 @@ class S3Repository:
         await require_conditions(repository._bucket, location)
         return repository
 
+    async def check(self) -> None:
+        """As in ``DatasetRepository``."""
+        await self._cells.read(self.location.path(MARKER_NAME))
+
     # --- finding
 
     async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 
 from opendatafabric.errors import LimitExceeded, OdfError, StorageFull
-from opendatafabric.limits import BLOCK_BYTES_MAX, INLINE_HASH_BYTES_MAX, READ_CHUNK_BYTES
+from opendatafabric.limits import BLOCK_BYTES_MAX, INLINE_HASH_BYTES_MAX, KNOWN_KEYS_MAX, READ_CHUNK_BYTES
 from opendatafabric.multihash import Multihash, physical_hash
 from storage.keys import is_addressed, split_key
 from storage.protocols import ObjectStore
@@ -152,26 +152,37 @@ class ObjectCache:
 
 
 class CachingObjectStore(PassingObjectStore):
-    """``inner`` behind ``cache``; objects larger than ``entry_bytes_max`` pass by."""
+    """``inner`` behind ``cache``; objects larger than ``entry_bytes_max`` pass by.
 
-    def __init__(self, inner: ObjectStore, cache: ObjectCache, *, entry_bytes_max: int = BLOCK_BYTES_MAX) -> None:
+    Where datasets share a cache, ``known_keys`` holds the keys that ``inner`` is known to have: it is asked for others
+    first, so that nobody reads what another dataset put there. Other stores over the same dataset may share them.
+    """
+
+    def __init__(
+        self,
+        inner: ObjectStore,
+        cache: ObjectCache,
+        *,
+        entry_bytes_max: int = BLOCK_BYTES_MAX,
+        known_keys: set[str] | None = None,
+    ) -> None:
         super().__init__(inner)
         self._cache = cache
         self._entry_bytes_max = min(entry_bytes_max, cache.bytes_max)
+        self._known_keys = known_keys
 
     async def read(self, key: str, *, size_max: int = BLOCK_BYTES_MAX) -> bytes:
         split_key(key)
-        kept = await self._cache.get(key)
+        kept = await self._kept(key)
         if kept is not None:
             return await joined(key, in_pieces(kept), size_max=size_max)
         data = await self.inner.read(key, size_max=size_max)
-        if len(data) <= self._entry_bytes_max:
-            await self._cache.keep(key, data)
+        await self._keep(key, data)
         return data
 
     async def stream(self, key: str, byte_range: ByteRange | None = None) -> AsyncIterator[bytes]:
         split_key(key)
-        kept = await self._cache.get(key)
+        kept = await self._kept(key)
         window = byte_range or ByteRange(0)
         if kept is not None:
             pieces = in_pieces(kept[window.start : window.end])
@@ -186,21 +197,46 @@ class CachingObjectStore(PassingObjectStore):
         return await followed(self.read, key, next_key, count_max=count_max)
 
     async def put(self, key: str, data: bytes, mode: WriteMode = WriteMode.KEEP) -> None:
-        await self._cache.drop(key)
+        await self._forget(key)
         await self.inner.put(key, data, mode)
 
     async def put_many(self, objects: Mapping[str, bytes]) -> None:
         for key in objects:
-            await self._cache.drop(key)
+            await self._forget(key)
         await self.inner.put_many(objects)
+        for key, data in objects.items():  # a chain that was pushed is read soon
+            await self._keep(key, data)
 
     async def publish(self, quarantined: Quarantined, key: str) -> None:
-        await self._cache.drop(key)
+        await self._forget(key)
         await self.inner.publish(quarantined, key)
 
     async def delete(self, key: str) -> None:
         await self.inner.delete(key)
+        await self._forget(key)
+
+    async def _kept(self, key: str) -> bytes | None:
+        kept = await self._cache.get(key)
+        if kept is not None and self._known_keys is not None and key not in self._known_keys:
+            await self.inner.stat(key)
+            self._note(key)
+        return kept
+
+    async def _keep(self, key: str, data: bytes) -> None:
+        if len(data) <= self._entry_bytes_max:
+            await self._cache.keep(key, data)
+            self._note(key)
+
+    async def _forget(self, key: str) -> None:
         await self._cache.drop(key)
+        if self._known_keys is not None:
+            self._known_keys.discard(key)
+
+    def _note(self, key: str) -> None:
+        if self._known_keys is not None:
+            if len(self._known_keys) >= KNOWN_KEYS_MAX:
+                self._known_keys.clear()
+            self._known_keys.add(key)
 
     async def _kept_on_the_way(self, key: str) -> AsyncIterator[bytes]:
         passed: list[bytes] | None = []
@@ -213,7 +249,7 @@ class CachingObjectStore(PassingObjectStore):
                 passed.append(piece)
             yield piece
         if passed is not None:
-            await self._cache.keep(key, b"".join(passed))
+            await self._keep(key, b"".join(passed))
 
 
 async def _is_right(key: str, data: bytes) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.errors import Conflict, DatasetNotFound, NameCollision, RefCollision
-from storage.open import open_dataset
+from storage.open import Connection, open_dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from tests.storage.chains import chain, dataset_id
@@ -31,6 +31,9 @@ async def add(repository: DatasetRepository, name: str, number: int) -> DatasetE
 
 
 class RepositorySuite:
+    connection: Connection | None = None
+    """What opening a dataset by its address needs."""
+
     def opened_again(self, repository: Any) -> DatasetRepository:
         """The same repository, as another process opens it."""
         raise NotImplementedError
@@ -186,5 +189,5 @@ class RepositorySuite:
         assert {name: place.pending for name, place in places.items()} == {"alice/foo": False, "bar": True}
         foo = places["alice/foo"]
         assert (foo.name, foo.address) == (entry.place, repository.address_of(entry))
-        assert await open_dataset(foo.address).head() == chain(["x"], number=1).head
-        assert await repository.strays() == []
+        assert await open_dataset(foo.address, self.connection).head() == chain(["x"], number=1).head
+        assert list(await repository.strays()) == []

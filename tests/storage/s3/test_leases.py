@@ -13,6 +13,7 @@ import pytest
 
 from opendatafabric.errors import TransientStorageError
 from opendatafabric.limits import LEASE_SILENCE_S_MAX
+from storage import signs_of_life
 from storage.s3 import leases as leases_module
 from storage.s3.leases import LEASES_FOLDER, S3LeaseStore, _silent
 from storage.s3.location import S3Location
@@ -70,7 +71,7 @@ async def test_a_note_outlives_its_process_until_it_was_silent_for_too_long(
 async def test_a_holder_gives_signs_of_life_until_the_note_is_withdrawn(
     location: S3Location, leases: S3LeaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases_module, "LEASE_RENEW_S", 0)
+    monkeypatch.setattr(signs_of_life, "LEASE_RENEW_S", 0)
     signed = asyncio.Event()
     put = leases._put
 
@@ -102,9 +103,10 @@ async def test_a_holder_stops_trusting_its_notes_long_before_others_do(
     leases: S3LeaseStore, monkeypatch: pytest.MonkeyPatch, silent_s: float, trusted: bool
 ) -> None:
     await leases.confirm()
-    monkeypatch.setattr(leases_module, "seconds", lambda: 1_000.0)
+    for module in (leases_module, signs_of_life):
+        monkeypatch.setattr(module, "seconds", lambda: 1_000.0)
     lease = await leases.place(LeaseKind.PIN, b"x")
-    monkeypatch.setattr(leases_module, "seconds", lambda: 1_000.0 + silent_s)
+    monkeypatch.setattr(signs_of_life, "seconds", lambda: 1_000.0 + silent_s)
     if trusted:
         await leases.confirm()
     else:
