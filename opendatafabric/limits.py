@@ -125,7 +125,7 @@ CHAIN_STATES_MAX: Final = 64
 """States of chains that a process remembers, so that appending again need not read the whole chain."""
 
 OBJECT_CHECKS_AT_ONCE: Final = 32
-"""Objects of one append that are looked up at the same time."""
+"""Objects that are looked up, or collected, at the same time."""
 
 UPLOAD_STATE_BYTES_MAX: Final = 4_096
 """Largest description of a resumable upload: a key, a size and a time."""

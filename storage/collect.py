@@ -8,6 +8,7 @@ saves work and is no part of what makes it safe. A damaged chain is not collecte
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -17,7 +18,7 @@ from typing import Final
 
 from opendatafabric.errors import HashMismatch, MalformedInput, NotFound, ObjectNotFound, OdfError, StorageError
 from opendatafabric.layout import BLOCKS
-from opendatafabric.limits import LEFTOVER_GRACE_S_MIN, SWEEP_HOLD_S_MAX
+from opendatafabric.limits import LEFTOVER_GRACE_S_MIN, OBJECT_CHECKS_AT_ONCE, SWEEP_HOLD_S_MAX
 from opendatafabric.metadata.events import UnknownEvent
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
@@ -169,7 +170,15 @@ class _Collecting:
                 await self._expire_quarantine(sweep)
             pause_at = time.monotonic() + SWEEP_HOLD_S_MAX
             while unreached and time.monotonic() < pause_at:
-                await self._take(unreached.popleft(), sweep)
+                some = [unreached.popleft() for _ in range(min(len(unreached), OBJECT_CHECKS_AT_ONCE))]
+                await self._take_together(some, sweep)
+
+    async def _take_together(self, keys: Sequence[str], sweep: Sweep) -> None:
+        """Each to its end, whatever becomes of the others: the note may not be withdrawn while one is being deleted."""
+        ended = await asyncio.gather(*(self._take(key, sweep) for key in keys), return_exceptions=True)
+        for failure in ended:
+            if failure is not None:
+                raise failure
 
     async def _take(self, key: str, sweep: Sweep) -> None:
         if self.reached.has(key):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.chain.objects import objects_of
-from opendatafabric.errors import UnsupportedOperation
+from opendatafabric.errors import StorageError, UnsupportedOperation
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
 from storage import leases as leases_module
@@ -94,6 +94,43 @@ async def test_a_file_that_is_being_written_is_kept_whatever_the_clock_says(tmp_
     assert await store.expire_quarantine(before=1e12) == []
     go_on.set()
     assert (await upload).size == 2_000_001
+
+
+async def test_a_collection_that_fails_or_is_ended_leaves_no_deletion_under_way() -> None:
+    for end in ("failure", "cancel"):
+        store = HalfDeleting(fails=end == "failure")
+        dataset = Dataset(store, MemoryRefStore())
+        await store_all(dataset, replaced())
+        collecting = asyncio.create_task(collect(dataset, grace_s=-1))
+        await store.all_began.wait()
+        if end == "cancel":
+            collecting.cancel()
+        assert len(await store.leases.standing()) == 1
+        store.go_on.set()
+        await asyncio.wait({collecting})
+        assert store.under_way == 0
+        assert await store.leases.standing() == []
+
+
+class HalfDeleting(MemoryObjectStore):
+    """Deletes only when told to go on, but for one key, which may fail at once."""
+
+    def __init__(self, *, fails: bool) -> None:
+        super().__init__()
+        self.fails, self.under_way = fails, 0
+        self.all_began, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def delete(self, key: str) -> None:
+        self.under_way += 1
+        try:
+            if self.under_way == len(self.objects):
+                self.all_began.set()
+                if self.fails:
+                    raise StorageError("the disk is gone")
+            await self.go_on.wait()
+            await super().delete(key)
+        finally:
+            self.under_way -= 1
 
 
 # --- every order of calls
