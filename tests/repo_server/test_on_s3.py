@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from botocore import auth
 
 from catalog.engine import sqlite_url
 from opendatafabric.errors import MalformedInput, OdfError, PeerUnavailable
@@ -16,6 +18,7 @@ from repo_server.config import Settings, Tenancy
 from storage.open import open_dataset
 from storage.s3.location import S3Location
 from sync.objects import Uploads
+from sync.smart import pull
 from sync.smart.messages import TransferUrl
 from tests.cli.runner import odf
 from tests.repo_server.hosted import LARGE, Hosted, a_chain, hash_of, hosted
@@ -104,6 +107,46 @@ async def test_a_push_of_what_never_came_or_is_something_else_is_refused(
     await client.push()
     reader = Client(server)
     await reader.pull()
+    await assert_holds(reader.local, chain)
+    await (await client.remote()).writable_objects().expire_quarantine(before=time.time() + 60)
+    assert [name for name in names_in(place) if "/.pending/" in name] == []
+
+
+def signing_long_ago(monkeypatch: pytest.MonkeyPatch, addresses: int) -> list[datetime]:
+    """Make so many addresses expire before anybody uses them; when each was signed."""
+    genuine, signed = auth.get_current_datetime, []
+
+    def said(*arguments: object, **named: object) -> datetime:
+        now = genuine(*arguments, **named)
+        signed.append(now - timedelta(days=1) if len(signed) < addresses else now)
+        return signed[-1]
+
+    monkeypatch.setattr(auth, "get_current_datetime", said)
+    return signed
+
+
+async def test_addresses_that_expired_are_signed_anew_for_uploads(
+    server: Hosted, place: S3Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, chain = Client(server), a_chain()
+    await fill(client.local, chain)
+    signed = signing_long_ago(monkeypatch, 2)
+    await client.push()
+    assert len(signed) == 4
+    await client.assert_remote_holds(chain)
+
+
+@pytest.mark.parametrize("page", [1, 1_000])
+async def test_addresses_that_expired_are_signed_anew_for_downloads_page_by_page(
+    server: Hosted, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    chain = a_chain()
+    await server.add("weather", chain)
+    monkeypatch.setattr(pull, "OBJECTS_PER_REQUEST_MAX", page)
+    signed = signing_long_ago(monkeypatch, 1)
+    reader = Client(server)
+    await reader.pull()
+    assert len(signed) == 3, "only the one that had expired was signed again"
     await assert_holds(reader.local, chain)
 
 
