@@ -34,7 +34,8 @@ def catalog_file(url: str) -> Path:
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite" or not parsed.database:
         raise UnsupportedOperation(
-            "only a catalog in an SQLite file is copied", hint="use the backup tools of the database, e.g. pg_dump"
+            "only a catalog in an SQLite file is copied",
+            hint="use the tools of the database, e.g. pg_dump, and odf backup --no-catalog",
         )
     return Path(parsed.database)
 

@@ -13,7 +13,7 @@ from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import DatasetNotFound
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
-from sync.simple import copy_chain
+from sync.simple import copy_held_chain
 from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
 
 
@@ -36,7 +36,7 @@ async def copy_repository(source: DatasetRepository, target: DatasetRepository) 
     async for entry in source.iterate():
         await _rename_if_needed(target, entry)
         place = RepositoryTarget(target, entry.alias)
-        result = await copy_chain(entry.dataset, place, options=TransferOptions(force=True))
+        result = await copy_held_chain(entry.dataset, place, options=TransferOptions(force=True))
         yield CopiedDataset(entry.alias, result)
 
 

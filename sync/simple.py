@@ -7,16 +7,24 @@ head last. Nothing is asked of the source but to be read, so any web server over
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from opendatafabric.errors import BlockNotFound, ChainsDiverged, DatasetNotFound
+from opendatafabric.errors import (
+    BlockNotFound,
+    ChainsDiverged,
+    DatasetNotFound,
+    StorageError,
+    UnsupportedOperation,
+)
 from opendatafabric.layout import block_key
 from opendatafabric.limits import FOLLOW_BLOCKS_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
+from storage.leases import held_head
 from sync.objects import copy_objects
 from sync.packed import examine_blocks
 from sync.plan import plan_transfer
@@ -24,6 +32,7 @@ from sync.progress import BLOCKS, Progress, silent
 from sync.transfer import TransferOptions, TransferResult, TransferTarget, seed_of, state_before
 
 _DEFAULTS: Final = TransferOptions()
+_HOLDS_MAX: Final = 3
 
 
 async def copy_chain(
@@ -62,6 +71,23 @@ async def copy_chain(
             state=examined.state,
         )
     return TransferResult(old_head, examined.head, plan, len(missing))
+
+
+async def copy_held_chain(
+    source: Dataset, target: TransferTarget, *, options: TransferOptions = _DEFAULTS, progress: Progress = silent
+) -> TransferResult:
+    """As ``copy_chain``, for a source whose garbage others may collect meanwhile: what its head leads to is held."""
+    async with AsyncExitStack() as held:
+        head = await source.head()
+        for _ in range(_HOLDS_MAX):
+            if head is None:
+                break
+            with suppress(StorageError, UnsupportedOperation):  # what cannot be written is not collected
+                await held.enter_async_context(held_head(source.writable_objects().leases, head))
+            held_at, head = head, await source.head()
+            if head == held_at:
+                break  # the chain was whole when it was held; else a forced push may have come between
+        return await copy_chain(source, target, options=replace(options, stop_at=head), progress=progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from opendatafabric.errors import MalformedInput, OdfError
 from storage.repository import DatasetEntry
 from storage.static_tree import INDEX_NAME, StaticTree
 from sync.progress import Progress, silent
-from sync.simple import copy_chain
+from sync.simple import copy_held_chain
 from sync.transfer import DatasetTarget, TransferOptions, TransferResult
 
 
@@ -63,7 +63,7 @@ async def export_static(
     await _write_index(tree, index := {**wanted, **index})
     for entry in entries:
         target = DatasetTarget(await tree.dataset(entry.alias))
-        result = await copy_chain(entry.dataset, target, options=TransferOptions(force=True), progress=progress)
+        result = await copy_held_chain(entry.dataset, target, options=TransferOptions(force=True), progress=progress)
         index[str(entry.alias)] = replace(index[str(entry.alias)], head=str(result.new_head))
         yield Exported(entry.alias, result)
     await _write_index(tree, index)

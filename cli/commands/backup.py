@@ -3,46 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from catalog.snapshot import copy_catalog
+from catalog.snapshot import catalog_file
+from cli.catalog_copies import keep_catalog
 from cli.catalogs import settings_for
 from cli.datasets import repository_at
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from cli.transfers import print_transfer
-from storage.repository import Repository
+from storage.open import init_repository
 from sync.backup import copy_repository
-
-CATALOG_NAME = ".catalog.sqlite"
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to; made if it is not there.")],
+    target: Annotated[
+        str, typer.Argument(metavar="DIR|URL", help="Where to, a folder or a place in S3; made if it is not there.")
+    ],
+    with_catalog: Annotated[
+        bool, typer.Option("--catalog/--no-catalog", help="Copy the catalog too, if it is an SQLite file.")
+    ] = True,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Copy every dataset, and the catalog, into a folder that is itself a repository. Safe while servers run.
+    """Copy every dataset, and the catalog, to a place that is itself a repository. Safe while servers run.
 
     A second time only what is new is copied.
 
     \b
     Example:
         odf backup /backup/datasets --repo my-repository
+        odf backup s3://bucket/backup --repo my-repository
     """
-    asyncio.run(_copy(repository, folder, as_json=as_json))
     url = settings_for(repository).database_url
-    copied = asyncio.run(copy_catalog(url, folder / CATALOG_NAME))
+    if with_catalog:
+        catalog_file(url)  # another database is refused before anything is copied
+    asyncio.run(_copy(repository, target, as_json=as_json))
+    if not with_catalog:
+        return
+    copied = asyncio.run(keep_catalog(url, target))
     if as_json:
         print_json({"catalog": copied}, indent=None)
     else:
         print_line("catalog copied" if copied else "there is no catalog yet")
 
 
-async def _copy(repository: str, folder: Path, *, as_json: bool) -> None:
+async def _copy(repository: str, place: str, *, as_json: bool) -> None:
     source = await repository_at(repository)
-    async for copied in copy_repository(source, Repository.init(folder, source.layout)):
+    async for copied in copy_repository(source, await init_repository(place, layout=source.layout)):
         print_transfer(str(copied.alias), copied.result, as_json=as_json)

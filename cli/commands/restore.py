@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from catalog.engine import sqlite_url
-from catalog.snapshot import catalog_file, copy_catalog
+from catalog.snapshot import catalog_file
+from cli.catalog_copies import CATALOG_NAME, bring_catalog_back
 from cli.catalogs import settings_for
-from cli.commands.backup import CATALOG_NAME
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.options import AsJson
 from cli.output import print_json, print_line
 from cli.transfers import print_transfer
@@ -23,7 +22,7 @@ from sync.backup import copy_repository
 
 
 def command(
-    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="The folder that odf backup wrote.")],
+    backup: Annotated[str, typer.Argument(metavar="BACKUP", help="The folder or place in S3 that odf backup wrote.")],
     target: Annotated[
         str, typer.Argument(metavar="DIR|URL", help="The new repository: an empty folder or place in S3, or none yet.")
     ],
@@ -36,8 +35,8 @@ def command(
         odf restore /backup/datasets my-repository
     """
     catalog = _new_catalog(target)
-    asyncio.run(_restore(str(backup), target, as_json=as_json))
-    copied = asyncio.run(copy_catalog(sqlite_url(backup / CATALOG_NAME), catalog))
+    asyncio.run(_restore(backup, target, as_json=as_json))
+    copied = asyncio.run(bring_catalog_back(backup, catalog))
     if as_json:
         print_json({"catalog": copied}, indent=None)
     else:
@@ -55,7 +54,7 @@ def _new_catalog(target: str) -> Path:
 
 
 async def _restore(backup: str, place: str, *, as_json: bool) -> None:
-    source = local_repository(backup)
+    source = await repository_at(backup)
     target = await init_repository(place, layout=source.layout)
     async for entry in target.iterate(include_pending=True):
         raise Conflict(f"{place} has datasets already", found=entry.alias, hint="restore into an empty place")

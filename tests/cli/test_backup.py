@@ -102,3 +102,16 @@ def test_without_its_catalog_a_repository_knows_its_datasets_again(repository: P
     again = odf("reindex", "--repo", repository, "--json").json()
     assert (before["found"], again) == (2, {"found": 2, "added": 2, "removed": 0})  # type: ignore[index]
     assert listed(repository) == expected
+
+
+def test_a_catalog_elsewhere_is_refused_before_anything_is_copied_and_may_be_left_out(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODF_CATALOG_URL", "postgresql+asyncpg://odf:s3cr3t@host/odf")
+    refused = odf("backup", tmp_path / "backup", "--repo", repository)
+    assert refused.code == 1
+    assert "--no-catalog" in refused.stderr
+    assert "s3cr3t" not in refused.stderr
+    assert not (tmp_path / "backup").exists()
+    assert odf("backup", tmp_path / "backup", "--no-catalog", "--repo", repository).code == 0
+    assert sorted(path.name for path in (tmp_path / "backup").glob(".*")) == [".odf-repository"]

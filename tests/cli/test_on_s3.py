@@ -197,3 +197,32 @@ def test_a_server_is_no_place_for_commands_on_what_is_stored() -> None:
         ran = odf(*verb, "--repo", "http://127.0.0.1:9/")
         assert ran.code != 0
         assert "works on a folder" in ran.stderr, verb
+
+
+def test_backup_into_a_bucket_and_restore_from_it(
+    s3_place: S3Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, back = tmp_path / "here", tmp_path / "back"
+    assert odf("init", here).code == 0
+    assert odf("pull", EXAMPLE, "--as", "alice/airports", "--repo", here).code == 0
+    assert odf("token", "create", "alice", "--repo", here).code == 0
+    expected = odf("list", "--repo", here, "--json").json()
+    tokens = odf("token", "list", "--repo", here, "--json").json()
+    ran = odf("backup", s3_place, "--repo", here)
+    assert (ran.code, ran.lines[-1]) == (0, "catalog copied")
+    assert odf("backup", s3_place, "--repo", here).lines == ["alice/airports: up to date", "catalog copied"]
+    restored = odf("restore", s3_place, back)
+    assert (restored.code, restored.lines[-1]) == (0, "catalog restored")
+    assert odf("list", "--repo", back, "--json").json() == expected
+    assert odf("token", "list", "--repo", back, "--json").json() == tokens
+    assert odf("fsck", "--repo", back).code == 0
+
+
+def test_fsck_repairs_a_bucket_from_a_copy(
+    dataset: Dataset, s3_place: S3Location, catalog: Path, tmp_path: Path
+) -> None:
+    assert odf("push", "alice/weather", "--to", tmp_path / "alice" / "weather", "--repo", s3_place).code == 0
+    write(s3_place, SLICE, b"rotten hay")
+    ran = odf("fsck", "--repair", "--from", f"{tmp_path}/{{alias}}", "--repo", s3_place)
+    assert (ran.code, f"healed alice/weather: {SLICE}" in ran.stderr) == (0, True)
+    assert asyncio.run(dataset.objects.read(SLICE)) == b"kept slice"

@@ -1,0 +1,77 @@
+"""A repository is copied whole while others replace chains by force and collect garbage."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from opendatafabric.dataset_ref import DatasetAlias
+from storage.collect import collect
+from storage.dataset import Dataset
+from storage.fsck import fsck
+from storage.protocols import ObjectStore
+from storage.repository import DatasetEntry, Repository
+from storage.static_tree import LocalStaticTree
+from storage.values import ByteRange
+from storage.wrappers.passing import PassingObjectStore
+from sync.backup import copy_repository
+from sync.static_export import export_static
+from tests.suites.collecting import published, replaced, store_all
+from tests.suites.dataset import fill
+
+
+class Busy(PassingObjectStore):
+    """Before the first object is read, others replace the chain by force and collect what it leaves."""
+
+    def __init__(self, inner: ObjectStore, dataset: Dataset) -> None:
+        super().__init__(inner)
+        self._dataset = dataset
+        self._done = False
+
+    async def stream(self, key: str, byte_range: ByteRange | None = None) -> AsyncIterator[bytes]:
+        if not self._done:
+            self._done = True
+            other = published().fork(1)
+            other.info("another chain")
+            await self._dataset.append(other.blocks[1:], expected_head=published().head, force=True)
+            await collect(self._dataset, grace_s=-1)
+        async for piece in self.inner.stream(key, byte_range):
+            yield piece
+
+
+class Source:
+    """A repository of one dataset."""
+
+    def __init__(self, entry: DatasetEntry) -> None:
+        self._entry = entry
+
+    async def iterate(self) -> AsyncIterator[DatasetEntry]:
+        yield self._entry
+
+
+@pytest.fixture
+async def entry(tmp_path: Path) -> DatasetEntry:
+    entry = await Repository.init(tmp_path / "source").create(DatasetAlias.from_text("a"), published().id)
+    await fill(entry.dataset, published())
+    await store_all(entry.dataset, replaced())
+    busy = Busy(entry.dataset.writable_objects(), entry.dataset)
+    return replace(entry, dataset=Dataset(busy, entry.dataset.refs))
+
+
+async def test_a_backup_holds_the_chains_it_copies(entry: DatasetEntry, tmp_path: Path) -> None:
+    copy = Repository.init(tmp_path / "copy")
+    (copied,) = [each async for each in copy_repository(Source(entry), copy)]  # type: ignore[arg-type]
+    assert copied.result.new_head == published().head
+    assert [finding async for finding in fsck(copy)] == []
+    assert await entry.dataset.head() != published().head
+
+
+async def test_an_export_holds_the_chains_it_copies(entry: DatasetEntry, tmp_path: Path) -> None:
+    tree = LocalStaticTree(tmp_path / "tree")
+    (exported,) = [each async for each in export_static([entry], tree)]
+    assert exported.result is not None
+    assert exported.result.new_head == published().head
+    assert [finding async for finding in fsck(Repository.open(tmp_path / "tree"))] == []
