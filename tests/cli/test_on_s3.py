@@ -132,6 +132,14 @@ def test_fsck_tells_damage_and_leaves_repairs_to_gc(dataset: Dataset, s3_place: 
     assert "odf gc" in refused.stderr
 
 
+def test_fsck_heals_from_a_mirror(dataset: Dataset, s3_place: S3Location, catalog: Path, tmp_path: Path) -> None:
+    assert odf("push", "alice/weather", "--to", tmp_path / "alice" / "weather", "--repo", s3_place).code == 0
+    write(s3_place, SLICE, b"rotten hay")
+    ran = odf("fsck", "--repair", "--from", f"{tmp_path}/{{alias}}", "--repo", s3_place)
+    assert ran.code == 0, ran.stderr
+    assert asyncio.run(dataset.objects.read(SLICE)) == b"kept slice"
+
+
 def test_scrub_heals_from_a_mirror_and_writes_it_down(
     dataset: Dataset, s3_place: S3Location, catalog: Path, tmp_path: Path
 ) -> None:
