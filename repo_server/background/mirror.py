@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -44,6 +45,9 @@ LOOK_AGAIN_S: Final = 3_600.0
 
 POLL_HEAD_S: Final = 15.0
 """A pull that follows every move asks for the head so often, one small request a dataset."""
+
+AWAY_MAX: Final = 3
+"""After so many datasets in a row for which nobody answered, the rest waits for the next run: each may take minutes."""
 
 _POLL_S: Final = 15.0
 _AT_ONCE: Final = 4
@@ -148,14 +152,21 @@ class MirrorRunner:
         return now + (LOOK_AGAIN_S if mirror.direction is Direction.PUSH else POLL_HEAD_S)
 
     async def _copy_all(self, mirror: Mirror) -> list[_Copied]:
-        """Every dataset of the mirror, one after another."""
+        """Every dataset of the mirror, one after another, unless the other side is away."""
         if mirror.direction is Direction.PULL:
             steps = [self._pull(mirror, DatasetAlias.from_text(name)) for name in mirror.pattern.split(",")]
         else:
             pattern = DatasetAliasPattern.from_text(mirror.pattern)
             entries = [entry async for entry in self._place.repository.iterate() if pattern.matches(entry.alias)]
             steps = [self._push(mirror, entry) for entry in entries]
-        return [await step for step in steps]
+        random.shuffle(steps)  # so that those which are left out are others each time
+        copied: list[_Copied] = []
+        for step in steps:
+            if [each.away for each in copied[-AWAY_MAX:]] == [True] * AWAY_MAX:
+                step.close()
+            else:
+                copied.append(await step)
+        return copied
 
     async def _push(self, mirror: Mirror, entry: DatasetEntry) -> _Copied:
         record = await self._place.catalog.datasets.find(entry.id)
@@ -194,25 +205,27 @@ class MirrorRunner:
         error: str | None = None
         head: str | None = known.head
         again_at: float | None = None
+        away = False
         try:
             dataset, again_at = await copy(reached)
             head = str(await dataset.head())
         except OdfError as failure:
-            error = f"{alias}: {failure.message}"
+            error, away = f"{alias}: {failure.message}", failure.retryable
         except Exception as failure:
             SERVER.error("mirror %d crashed", mirror.id, exc_info=failure)
             error = f"{alias}: {type(failure).__name__}"
         behind_since = None if error is None else known.behind_since or self._place.now()
         await reached.keep(replace(reached.known, head=head, error=error, behind_since=behind_since))
-        return _Copied(error, math.inf if again_at is None else again_at)
+        return _Copied(error, math.inf if again_at is None else again_at, away)
 
 
 @dataclass(frozen=True, slots=True)
 class _Copied:
-    """What went wrong with a dataset, and when it must be copied again though nothing moves."""
+    """What went wrong with a dataset, when it must be copied again though nothing moves, whether nobody answered."""
 
     error: str | None
     again_at: float
+    away: bool
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ import pytest
 
 from catalog.mirrors import Direction, NewMirror
 from opendatafabric.limits import IPNS_LIFETIME_S, IPNS_RENEWAL_S
-from repo_server.background.mirror import WAIT_S_MAX
+from repo_server.background.mirror import AWAY_MAX, WAIT_S_MAX
 from repo_server.config import Tenancy
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.rpc import Patience
@@ -141,6 +141,23 @@ async def test_a_node_that_hangs_is_told_and_waited_for_and_nothing_is_lost(
         assert await runner_of(here).run_now(mirror_id) is None
     reached = (await here.catalog.mirrors.datasets(mirror_id))["alice/weather"]
     assert (reached.head, reached.behind_since, reached.error) == (str(builder.head), None, None)
+
+
+async def test_a_run_ends_soon_when_the_node_is_away_and_the_next_takes_all_datasets(
+    here: Hosted, ipfs_node: NodeAddresses
+) -> None:
+    names = [f"dataset{number}" for number in range(AWAY_MAX + 3)]
+    for name in names:
+        await here.add(name, a_new_chain())
+    async with unreachable_node(ipfs_node) as (address, answers):
+        mirror_id = await add_push(here, address)
+        assert await runner_of(here, patience=IMPATIENT).run_now(mirror_id) is not None
+        states = await here.catalog.mirrors.datasets(mirror_id)
+        assert [state.error is not None for state in states.values()] == [True] * AWAY_MAX
+        answers.set()
+        assert await runner_of(here).run_now(mirror_id) is None
+    states = await here.catalog.mirrors.datasets(mirror_id)
+    assert {name for name, state in states.items() if state.head and not state.error} == {f"alice/{n}" for n in names}
 
 
 async def test_a_push_does_not_wait_for_a_node_that_hangs(ipfs_node: NodeAddresses, tmp_path: Path) -> None:
