@@ -62,7 +62,11 @@ class IpfsObjectStore:
                 async for piece in pieces:
                     yield piece
         except NotFound as error:
-            raise ObjectNotFound(f"{key} is at the node no more: {error.message}", hint="run odf fsck") from error
+            raise _lost(key, error) from error
+        except TransientStorageError as error:
+            if await self._is_let_go(named.cid):
+                raise _lost(key, error) from error
+            raise
 
     async def follow(self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int) -> Followed:
         return await followed(self.read, key, next_key, count_max=count_max)
@@ -138,6 +142,13 @@ class IpfsObjectStore:
         with suppress(TransientStorageError):  # they are noted as released, and unpinned by the next sweep
             await _unpin(self._node, self._table, released)
 
+    async def _is_let_go(self, cid: Cid) -> bool:
+        # A node looks everywhere for what it has not, and says only that it took too long. What is pinned it has.
+        try:
+            return not await self._node.has_pinned(cid)
+        except TransientStorageError:
+            return False
+
     async def _find(self, key: str) -> NamedFile:
         split_key(key)
         found = await self._table.find(key)
@@ -195,6 +206,10 @@ async def _car(roots: Sequence[Cid], blocks: Iterator[Block]) -> AsyncIterator[b
     yield car_header(roots)
     for block in blocks:
         yield car_section(block.cid, len(block.data)) + block.data
+
+
+def _lost(key: str, error: OdfError) -> ObjectNotFound:
+    return ObjectNotFound(f"{key} is at the node no more: {error.message}", hint="heal it from a sound copy: odf scrub")
 
 
 def _token() -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 import urllib.request
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -27,13 +28,17 @@ from opendatafabric.errors import (
 from opendatafabric.ipfs.car import CarReader
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.ipfs.unixfs import import_file
+from opendatafabric.layout import block_key
 from storage.dataset import Dataset
 from storage.ipfs.node import IpfsNode
 from storage.ipfs.objects import IpfsObjectStore
 from storage.ipfs.rpc import KuboRpc, Patience
-from storage.ipfs.table import FileTable
+from storage.ipfs.table import FileTable, HeldFile
+from storage.memory import MemoryObjectStore
 from storage.open import Connection, open_dataset
 from storage.protocols import LeaseStore, ObjectReader, RefStore
+from storage.scrub import scrub
+from storage.values import WriteMode
 from tests.ipfs.node import NodeAddresses
 from tests.storage.chains import chain
 from tests.storage.ipfs.scripted_node import ScriptedNode
@@ -249,6 +254,37 @@ async def test_bytes_that_the_node_has_no_more_are_not_found() -> None:
             await store.put(key_of(data), data)
             with pytest.raises(ObjectNotFound, match="no more"):
                 await read_all(store, key_of(data))
+
+
+async def test_what_the_node_let_go_of_is_lost_and_healed_from_a_sound_copy(
+    catalog: Catalog, store: IpfsObjectStore
+) -> None:
+    builder, sound = chain([uuid.uuid4().hex]), MemoryObjectStore()
+    dataset = Dataset(store, catalog.stores.refs(PLACE))
+    sound.objects = {block_key(block.hash): block.raw for block in builder.blocks}
+    await dataset.append(builder.blocks[:-1], expected_head=None)
+    last = builder.blocks[-1]
+    table = catalog.stores.files(PLACE)  # names what the node has not
+    await table.hold([HeldFile("lost", cid_of_file(last.raw), last.hash, len(last.raw))])
+    await table.name([(block_key(last.hash), "lost")], WriteMode.KEEP)
+    await dataset.refs.compare_and_swap("head", expected=builder.blocks[-2].hash, new=last.hash)
+    with pytest.raises(ObjectNotFound, match="no more"):
+        await store.read(block_key(last.hash))
+    assert [each.key async for each in scrub(dataset, sources=[sound]) if each.healed] == [block_key(last.hash)]
+    assert await store.read(block_key(last.hash)) == last.raw
+
+
+async def test_what_is_pinned_and_not_found_in_time_may_come_back() -> None:
+    slow = (500, b'{"Message":"context deadline exceeded","Code":0,"Type":"error"}')
+    for answers, error in (
+        ({"pin/ls": (200, b'{"Keys":{}}')}, TransientStorageError),
+        ({"pin/ls": (503, b"")}, TransientStorageError),
+        ({"pin/ls": (500, b'{"Message":"path is not pinned","Code":0}')}, ObjectNotFound),
+    ):
+        async with memory_store(Importing({"block/get": slow, **answers})) as store:
+            await store.put(key_of(b"x"), b"x")
+            with pytest.raises(error):
+                await store.read(key_of(b"x"))
 
 
 async def test_a_dataset_at_a_node_is_opened_by_its_address(
