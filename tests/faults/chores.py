@@ -13,12 +13,13 @@ from pathlib import Path
 
 from cli.commands.fsck import HARMLESS
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.errors import NotARepository
+from opendatafabric.errors import NotARepository, StorageError
 from opendatafabric.layout import block_key, data_key
 from opendatafabric.multihash import physical_hash
 from storage.collect import collect
 from storage.dataset import Dataset
 from storage.fsck import fsck
+from storage.local.leases import LEASES_FOLDER
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.repository import Repository
@@ -101,7 +102,8 @@ async def _prepare_damage(root: Path) -> None:
 async def _heal(root: Path) -> None:
     sources = [LocalObjectStore(root / SOUND)]
     async for done in scrub(dataset_in(root / DATASET), sources=sources):
-        assert done.damage is None or done.healed
+        if done.damage is not None and not done.healed:
+            raise StorageError(f"{done.key} is still damaged: the copy could not be read")
 
 
 async def _check_no_new_damage(before: Path, root: Path) -> None:
@@ -147,7 +149,9 @@ async def _check_copied(root: Path) -> None:
 
 
 def files_in(root: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    """Every file but notes of leases, which die with their process."""
+    found = (path for path in root.rglob("*") if path.is_file() and path.parent.name != LEASES_FOLDER)
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
 
 
 CHORES = [
