@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, RefNotFo
 from opendatafabric.multihash import Multihash
 from storage import folders
 from storage.dataset import Dataset
+from storage.ipfs.node_place import is_node_address
 from storage.open import CAR_SUFFIX, Connection, local_folder, open_dataset, open_repository, scheme_of
 from storage.repositories import DatasetRepository
 from storage.repository import Repository
@@ -75,9 +76,10 @@ async def locate(text: str, repository: str) -> Located:
         return Located(text, text.removeprefix("odf+"))
     if is_dataset_folder(text) or is_archive(text):
         return Located(text, absolute_path(text))
-    if is_address(repository) and scheme_of(repository) not in {*SCHEMES, "file"}:
+    if _is_server(repository):
         return Located(text, f"{repository.removeprefix('odf+').rstrip('/')}/{_alias_on_server(text)}/")
-    return await _locate_in(await repository_at(repository), text)
+    async with opened_repository(repository) as root:
+        return await _locate_in(root, text)
 
 
 async def locate_all(text: str, repository: str) -> list[Located]:
@@ -98,6 +100,10 @@ async def connected(located: Located) -> AsyncIterator[Dataset]:
     """The dataset at that place, for reading, whatever state it is in."""
     if located.is_local:
         yield open_dataset(located.location, Connection())
+        return
+    if is_node_address(scheme_of(located.location)):
+        async with _connection_to(located.location) as connection:
+            yield open_dataset(located.location, connection)
         return
     token = token_for(located.location)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -122,6 +128,16 @@ async def opened(text: str, repository: str) -> AsyncIterator[Opened]:
                 f"there is no dataset with a head at {text}", hint="is the name right, are you logged in?"
             )
         yield Opened(located.name, dataset, head)
+
+
+@asynccontextmanager
+async def opened_repository(repository: str) -> AsyncIterator[DatasetRepository]:
+    """The repository in a folder, in S3 or at an IPFS node; errors as in ``repository_at``."""
+    if not is_node_address(scheme_of(repository)):
+        yield await repository_at(repository)
+        return
+    async with _connection_to(repository) as connection:
+        yield await open_repository(repository, connection)
 
 
 async def repository_at(repository: str) -> DatasetRepository:
@@ -150,6 +166,17 @@ def _repository_in_folder(repository: str, place: str) -> Repository:
     if scheme_of(repository) not in {"", "file"}:
         raise UnsupportedOperation(f"this command works on {place}, not on {repository}", hint="--repo DIR or ODF_REPO")
     return Repository.open(local_folder(repository))
+
+
+def _connection_to(place: str) -> AbstractAsyncContextManager[Connection]:
+    from cli.catalogs import connection_to  # noqa: PLC0415 - most commands need no catalog, which takes long to load
+
+    return connection_to(place)
+
+
+def _is_server(repository: str) -> bool:
+    scheme = scheme_of(repository)
+    return bool(scheme) and scheme not in {*SCHEMES, "file"} and not is_node_address(scheme)
 
 
 async def _locate_in(repository: DatasetRepository, text: str) -> Located:

@@ -10,7 +10,7 @@ import typer
 from catalog.snapshot import catalog_file
 from cli.catalog_copies import keep_catalog
 from cli.catalogs import settings_for
-from cli.datasets import repository_at
+from cli.datasets import opened_repository
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from cli.transfers import print_transfer
@@ -51,6 +51,6 @@ def command(
 
 
 async def _copy(repository: str, place: str, *, as_json: bool) -> None:
-    source = await repository_at(repository)
-    async for copied in copy_repository(source, await init_repository(place, layout=source.layout)):
-        print_transfer(str(copied.alias), copied.result, as_json=as_json)
+    async with opened_repository(repository) as source:
+        async for copied in copy_repository(source, await init_repository(place, layout=source.layout)):
+            print_transfer(str(copied.alias), copied.result, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.datasets import repository_at
+from cli.datasets import opened_repository
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import format_bytes, print_json, print_line, print_note
@@ -57,9 +57,9 @@ def command(
 async def _collect_all(
     repository: str, *, grace_s: float, dry_run: bool, share: bool
 ) -> tuple[list[CollectedDataset], Amount]:
-    place = await repository_at(repository)
-    done = [each async for each in collect_repository(place, grace_s=grace_s, dry_run=dry_run)]
-    return done, await share_objects(place, grace_s=grace_s, dry_run=dry_run) if share else Amount()
+    async with opened_repository(repository) as place:
+        done = [each async for each in collect_repository(place, grace_s=grace_s, dry_run=dry_run)]
+        return done, await share_objects(place, grace_s=grace_s, dry_run=dry_run) if share else Amount()
 
 
 def _total(done: list[CollectedDataset]) -> dict[str, object]:

@@ -7,7 +7,7 @@ import asyncio
 from catalog.catalog import open_catalog
 from catalog.reindex import Reindexed, reindex
 from cli.catalogs import settings_for
-from cli.datasets import repository_at
+from cli.datasets import opened_repository
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from opendatafabric.names import AccountName
@@ -29,10 +29,10 @@ def command(repository: RepositoryOption = ".", as_json: AsJson = False) -> None
 
 async def _reindex(repository: str) -> Reindexed:
     settings = settings_for(repository)
-    async with open_catalog(settings.database_url) as catalog:
+    async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as root:
         owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
         return await reindex(
-            await repository_at(repository),
+            root,
             catalog.accounts,
             catalog.datasets,
             default_owner=owner,

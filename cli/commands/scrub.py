@@ -13,7 +13,7 @@ import typer
 from catalog.audit import Audit
 from catalog.scrubs import note_damage
 from cli.catalogs import catalog_of
-from cli.datasets import repository_at
+from cli.datasets import opened_repository
 from cli.exit_codes import ExitCode
 from cli.healing import CopiesOption, open_copies
 from cli.options import AsJson, RepositoryOption
@@ -63,9 +63,12 @@ class _Scrub:
 
     async def run(self, repository: str, ref: str | None, after: str) -> int:
         """Scrub; how many were not healed."""
-        root = await repository_at(repository)
-        entries = [await root.find(parse_dataset_ref(ref))] if ref else [entry async for entry in root.iterate()]
-        async with catalog_of(repository) as catalog, aiohttp.ClientSession() as session:
+        async with (
+            opened_repository(repository) as root,
+            catalog_of(repository) as catalog,
+            aiohttp.ClientSession() as session,
+        ):
+            entries = [await root.find(parse_dataset_ref(ref))] if ref else [entry async for entry in root.iterate()]
             for entry in entries:
                 async for done in scrub(
                     entry.dataset,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.datasets import Located, connected, datasets_in, locate_all, repository_at
+from cli.datasets import Located, connected, datasets_in, locate_all, opened_repository
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_note, print_text
@@ -62,7 +62,8 @@ async def _verify_all(refs: list[str], repository: str) -> list[tuple[str, Repor
     if refs:
         places = [place for ref in refs for place in await locate_all(ref, repository)]
     else:
-        places = await datasets_in(await repository_at(repository))
+        async with opened_repository(repository) as root:
+            places = await datasets_in(root)
     return [(place.name, await _verify_one(place)) for place in sorted(places, key=lambda each: each.name)]
 
 
