@@ -20,6 +20,9 @@ from opendatafabric.limits import SEGMENT_BYTES_MAX, SEGMENT_LENGTHS
 from opendatafabric.multihash import physical_name
 from storage.protocols import DerivedStore
 
+SEGMENTS_FOLDER: Final = ".segments"
+"""Where they lie beside the blocks of a dataset."""
+
 _SIZE: Final = struct.Struct(">I")
 Reading = Callable[[str], Awaitable[bytes]]
 
@@ -112,6 +115,11 @@ class Segments:
             packed = await asyncio.to_thread(_packed, run.newest, list(run.blocks))
             if packed is not None:
                 await self._derived.keep(name, packed)
+
+
+def newest_block_of(name: str) -> str:
+    """The key of the block that the segment called ``name`` ends at."""
+    return f"{BLOCKS}/{name.rpartition('-')[0]}"
 
 
 def _name(key: str, length: int) -> str:

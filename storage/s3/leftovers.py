@@ -8,10 +8,13 @@ from typing import Any
 
 import obstore
 
+from opendatafabric.errors import ObjectNotFound
+from storage.s3.at_once import at_once
 from storage.s3.client import S3Bucket
 from storage.s3.errors import translated
 from storage.s3.location import S3Location
 from storage.s3.pending import PENDING_FOLDER
+from storage.segments import SEGMENTS_FOLDER, newest_block_of
 from storage.values import ObjectInfo
 
 
@@ -33,6 +36,27 @@ async def expire_waiting(bucket: S3Bucket, place: S3Location, *, before: float, 
     if not dry_run:
         await _delete(bucket, [place.path(info.key) for info in old])
     return old
+
+
+async def expire_segments(bucket: S3Bucket, place: S3Location, *, before: float, dry_run: bool) -> list[ObjectInfo]:
+    """Delete the stretches of chains kept since before that time whose newest block is gone; what they were."""
+    store = await bucket.store()
+
+    async def is_gone(info: ObjectInfo) -> bool:
+        block = newest_block_of(info.key.rpartition("/")[2])
+        try:
+            with translated(f"look at {block}"):
+                await obstore.head_async(store, place.path(block))
+        except ObjectNotFound:
+            return True
+        return False
+
+    kept = [_info(place, meta) async for meta in below(bucket, place.below(SEGMENTS_FOLDER))]
+    old = [info for info in kept if info.modified_at < before]
+    gone = [info for info, is_so in zip(old, await at_once(is_gone, old), strict=True) if is_so]
+    if not dry_run:
+        await _delete(bucket, [place.path(info.key) for info in gone])
+    return gone
 
 
 async def give_up_uploads(bucket: S3Bucket, place: S3Location, *, before: float, dry_run: bool) -> list[ObjectInfo]:

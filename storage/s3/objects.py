@@ -39,7 +39,7 @@ from storage.s3.copying import copy_object
 from storage.s3.errors import ConditionError, is_beyond_the_end, translated
 from storage.s3.incoming import Incoming
 from storage.s3.leases import S3LeaseStore
-from storage.s3.leftovers import expire_waiting, give_up_uploads
+from storage.s3.leftovers import expire_segments, expire_waiting, give_up_uploads
 from storage.s3.location import S3Location
 from storage.s3.pending import pending_path, pending_paths, pending_token
 from storage.s3.retries import retried
@@ -257,8 +257,10 @@ class S3ObjectStore:
             await self._delete_all(pending_paths(self.location, quarantined.token))
 
     async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
-        waiting = await expire_waiting(self.bucket, self.location, before=before, dry_run=dry_run)
-        return waiting + await give_up_uploads(self.bucket, self.location, before=before, dry_run=dry_run)
+        expired: Infos = []
+        for expire in (expire_waiting, expire_segments, give_up_uploads):
+            expired += await expire(self.bucket, self.location, before=before, dry_run=dry_run)
+        return expired
 
     async def strays(self) -> Sequence[FsckFinding]:
         """As in ``Inspected``."""

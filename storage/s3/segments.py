@@ -21,10 +21,9 @@ from storage.s3.client import bucket_at
 from storage.s3.errors import ConditionError, translated
 from storage.s3.location import S3Location
 from storage.s3.presign import S3PresigningStore
-from storage.segments import Segments
+from storage.segments import SEGMENTS_FOLDER, Segments
 from storage.values import Followed
 
-SEGMENTS_FOLDER: Final = ".segments"
 _BYTES_MAX: Final = SEAL_BYTES + 2 * SEGMENT_BYTES_MAX
 
 

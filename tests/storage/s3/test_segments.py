@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from opendatafabric.layout import block_key
 from storage.dataset import Dataset
 from storage.memory import MemoryDerivedStore
 from storage.protocols import ObjectReader
@@ -56,6 +59,19 @@ async def test_another_server_reads_the_chain_from_them_or_without(location: S3L
             client_of(location).put_object(Bucket=location.bucket, Key=path, Body=data)
         dataset = Dataset(S3SegmentedStore(location, near()), S3RefStore(location))
         assert [block async for batch in dataset.walk(builder.head) for block in batch] == builder.blocks[::-1]
+
+
+async def test_a_segment_goes_once_its_newest_block_is_gone(location: S3Location, builder: ChainBuilder) -> None:
+    store = S3SegmentedStore(location, near())
+    await Dataset(store, S3RefStore(location)).append(builder.blocks, expected_head=None)
+    soon = time.time() + 60
+    assert await store.expire_quarantine(before=soon) == []
+    await store.delete(block_key(builder.blocks[99].hash))
+    assert await store.expire_quarantine(before=0) == []
+    told = await store.expire_quarantine(before=soon, dry_run=True)
+    assert [info.key for info in told] == [f".segments/{builder.blocks[99].hash}-100"]
+    assert await store.expire_quarantine(before=soon) == told
+    assert not any(name.startswith(".segments/") for name in names_in(location))
 
 
 async def test_where_nothing_can_be_kept_nothing_fails() -> None:
