@@ -271,3 +271,22 @@ class UnsupportedOperation(OdfError):
     """A store or peer that cannot do what was asked by its nature (e.g. writing to plain HTTP)."""
 
     code = "unsupported-operation"
+
+
+class InvalidQuery(MalformedInput):
+    """A query that is no SQL, or uses what queries over datasets may not; the message names the place in it."""
+
+    code = "invalid-query"
+
+
+class EngineUnavailable(OdfError):
+    """What runs queries is not there: no Java, a package that is not installed, no sandbox for foreign queries."""
+
+    code = "engine-unavailable"
+
+
+class EngineDied(EngineUnavailable):
+    """What runs queries ended in the middle; another is started for the next job."""
+
+    code = "engine-died"
+    retryable = True

@@ -224,3 +224,6 @@ S3_REQUEST_S_MAX: Final = 120
 
 S3_RETRIES_MAX: Final = 5
 """A request to S3 is tried so often again, each time after a longer wait."""
+
+JVM_START_S_MAX: Final = 120
+"""Longest wait for a JVM to answer: two seconds on an idle machine, a minute where everything else is starting too."""
