@@ -227,3 +227,21 @@ S3_RETRIES_MAX: Final = 5
 
 JVM_START_S_MAX: Final = 120
 """Longest wait for a JVM to answer: two seconds on an idle machine, a minute where everything else is starting too."""
+
+ENGINE_START_S_MAX: Final = 300
+"""Longest wait for a Spark session, JVM included, and for the end of one that leaves an archive of its classes."""
+
+WORKER_MESSAGE_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Longest message between the Spark worker and its clients; whatever is larger lies in files."""
+
+WORKER_CLIENTS_MAX: Final = 100
+"""Clients that wait for the Spark worker at the same time; it does one job after another."""
+
+JOB_S_MAX: Final = 24 * 3_600
+"""Longest time for one job of the Spark worker, unless its client says less."""
+
+ENGINE_FILE_BYTES_MAX: Final = 256 * 1024 * 1024 * 1024
+"""Largest single file that an engine may write: a disk must not be filled by one query."""
+
+WORKER_START_S_MAX: Final = 60
+"""Longest wait for the Spark worker to listen; it does so at once, before Spark is there."""

@@ -6,20 +6,24 @@ a file, for a JVM that dies says why only there.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import os
 import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from opendatafabric.errors import EngineDied, EngineUnavailable
-from opendatafabric.limits import JVM_START_S_MAX
+from opendatafabric.limits import ENGINE_START_S_MAX, JVM_START_S_MAX
 from pipeline.java import Java
 
 _MAIN: Final = "org.apache.spark.api.python.PythonGatewayServer"
+_LOG: Final = "jvm.log"
 _POLL_S: Final = 0.02
 _LOG_TAIL_BYTES: Final = 2_000
 _STARTS_MAX: Final = 2
@@ -48,7 +52,7 @@ the wheel lacks and nothing here uses."""
 class JvmOptions:
     """``heap_bytes`` is the most the heap may take; ``work`` is the one folder the JVM writes to.
 
-    ``archive`` is a file of classes laid out for a quick start: used if it is there, else made when the JVM ends.
+    ``archive`` is a file of classes laid out for a quick start: used if it is there, else made when the JVM is stopped.
     """
 
     work: Path
@@ -64,21 +68,25 @@ class Jvm:
     process: subprocess.Popen[bytes]
     port: int
     secret: str
-    log: Path
+    options: JvmOptions
 
-    def stop(self, wait_s: float = 30) -> None:
-        """Close its input and wait until it has ended; one that does not is killed."""
+    def stop(self, wait_s: float = ENGINE_START_S_MAX) -> None:
+        """Close its input and wait until it has ended, which takes a while if it leaves an archive.
+
+        One that does not end is killed.
+        """
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
-            self.process.wait(wait_s)
+            ended = self.process.wait(wait_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
+            ended = self.process.wait()
+        _keep_archive(self.options.archive, whole=ended == 0)
 
     def last_words(self) -> str:
         """The end of what it printed."""
-        return _last_words(self.log)
+        return _last_words(self.options.work / _LOG)
 
 
 def start_jvm(java: Java, options: JvmOptions) -> Jvm:
@@ -104,6 +112,12 @@ def spark_home() -> Path:
     if found is None or found.origin is None:
         raise EngineUnavailable("pyspark is not installed", hint="install odf-repository[spark]")
     return Path(found.origin).parent
+
+
+def archive_name(java: Java) -> str:
+    """What the archive of classes is called: another Java or pyspark has another one."""
+    told = f"{java.path} {java.version} {spark_home()} {version('pyspark')}"
+    return hashlib.sha3_256(told.encode()).hexdigest()[:16] + ".jsa"
 
 
 def jvm_command(java: Java, options: JvmOptions, home: Path) -> list[str]:
@@ -138,7 +152,23 @@ def jvm_command(java: Java, options: JvmOptions, home: Path) -> list[str]:
 def _archive_options(archive: Path | None) -> list[str]:
     if archive is None:
         return []
-    return [f"-XX:SharedArchiveFile={archive}" if archive.exists() else f"-XX:ArchiveClassesAtExit={archive}"]
+    if archive.exists():
+        return [f"-XX:SharedArchiveFile={archive}"]
+    return [f"-XX:ArchiveClassesAtExit={_unfinished(archive)}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+
+
+def _unfinished(archive: Path) -> Path:
+    return archive.with_suffix(f".{os.getpid()}.part")
+
+
+def _keep_archive(archive: Path | None, *, whole: bool) -> None:
+    """Give the archive its name once the JVM that made it has ended well; what others left behind goes."""
+    if archive is None or archive.exists():
+        return
+    made = _unfinished(archive)
+    if whole and made.exists():
+        made.replace(archive)
+    made.unlink(missing_ok=True)
 
 
 def _options_of_version(major: int) -> list[str]:
@@ -148,7 +178,7 @@ def _options_of_version(major: int) -> list[str]:
 
 def _start(java: Java, options: JvmOptions) -> Jvm:
     home = spark_home()
-    log, answer = options.work / "jvm.log", options.work / "jvm.answer"
+    log, answer = options.work / _LOG, options.work / "jvm.answer"
     answer.unlink(missing_ok=True)
     environment = {
         "PATH": "/usr/bin:/bin",
@@ -169,7 +199,7 @@ def _start(java: Java, options: JvmOptions) -> Jvm:
             stderr=output,
         )
     port, secret = _wait_for_answer(process, answer, log)
-    return Jvm(process, port, secret, log)
+    return Jvm(process, port, secret, options)
 
 
 def _wait_for_answer(process: subprocess.Popen[bytes], answer: Path, log: Path) -> tuple[int, str]:
