@@ -245,3 +245,9 @@ ENGINE_FILE_BYTES_MAX: Final = 256 * 1024 * 1024 * 1024
 
 WORKER_START_S_MAX: Final = 60
 """Longest wait for the Spark worker to listen; it does so at once, before Spark is there."""
+
+QUERY_CHARS_MAX: Final = 100_000
+"""Longest SQL text of one step of a transform; long ones people write have a few thousand."""
+
+QUERY_NODES_MAX: Final = 50_000
+"""Most nodes of a parsed query: Spark's own analysis takes seconds beyond."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path

@@ -1,8 +1,9 @@
 """What client, worker and engine say to each other: one JSON object a line.
 
 A client says ``{"stamp", "job", "arguments", "foreign", "timeout_s"}``. It is answered by any number of
-``{"waiting": text}`` and ``{"progress": {…}}``, then by one ``{"result": {…}}`` or ``{"error": {…}}``. The worker passes
-the request on to the engine and its answers back. Errors travel as their ``as_dict`` and come out as the same family.
+``{"waiting": text}`` and ``{"progress": {…}}``, then by one ``{"result": {…}}``, ``{"error": {…}}`` or, from a worker
+that goes to make room for another, ``{"replaced": true}``. The worker passes the request on to the engine and its
+answers back. Errors travel as their ``as_dict`` and come out as the same family.
 """
 
 from __future__ import annotations

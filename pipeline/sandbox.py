@@ -1,8 +1,8 @@
 """Walls a process in before it runs queries of strangers: Landlock for files, a network namespace for the rest.
 
-Both are entered by the process itself, need no program beside it, and hold for all that it starts. What the process may
-reach is listed; everything else, the files of the user among it, is refused by the kernel. The gate (``gate.py``) is the
-other wall: it refuses such queries before Spark sees them.
+Both are entered by the process itself, need no program beside it, and hold for all that it starts. What the process
+may reach is listed; everything else, the files of the user among it, is refused by the kernel. The gate (``gate.py``)
+is the other wall: it refuses such queries before Spark sees them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SYSTEM_READABLE: Final = tuple(
         ),
     )
 )
-"""What Python and a JVM need to live. Of ``/etc`` only what holds no secret; other processes are hidden in ``/proc``."""
+"""What Python and a JVM need to live. Of ``/etc`` only what holds no secret; ``/proc`` hides other processes."""
 _DEVICES_WRITABLE: Final = (Path("/dev/null"),)
 _JAVA_SETTINGS: Final = "java-*"
 """Distributions keep the settings of a Java under ``/etc``."""
@@ -129,7 +129,7 @@ def _restrict_files(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
         for path in writable:
             _allow(ruleset, path, all_rights & ~_EXECUTE)
         alone = _libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0
-        return alone and _libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0
+        return alone and bool(_libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     finally:
         os.close(ruleset)
 

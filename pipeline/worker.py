@@ -1,7 +1,7 @@
 """The Spark worker: keeps one warm engine and lends it to clients of the same user, one job after another.
 
 It listens on a socket in its place, holds the place's lock, watches the engine and replaces it, and goes when nobody
-came for a while. It imports nothing of Spark: an engine may crash or be killed, the worker stays and says what happened.
+came for a while. It imports nothing of Spark: an engine may crash or be killed, the worker stays and says so.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Worker:
         self._one_job = asyncio.Lock()
         self._clients = 0
         self._last_seen = time.monotonic()
+        self._doing = "Spark to start"
         self._ending = asyncio.Event()
 
     async def serve(self) -> None:
@@ -129,33 +130,34 @@ class Worker:
     async def _run(self, request: Message, tell: Tell) -> Message:
         timeout_s = min(float(request.get("timeout_s") or JOB_S_MAX), JOB_S_MAX)
         try:
-            async with _signs_of_life("other jobs", tell):
+            async with self._signs_of_life(tell):
                 await self._one_job.acquire()
             try:
-                async with _signs_of_life("Spark to start", tell):
+                async with self._signs_of_life(tell):
                     await self._engine.start()
+                self._doing = "another job"
                 return await self._engine.run(request, tell, timeout_s=timeout_s)
             finally:
+                self._doing = "Spark to start"
                 self._one_job.release()
         finally:
             self._warming = asyncio.create_task(self._warm_up())
 
+    @asynccontextmanager
+    async def _signs_of_life(self, tell: Tell) -> AsyncIterator[None]:
+        """Tell what is waited for once it takes longer than a moment, and again as long as it takes."""
 
-@asynccontextmanager
-async def _signs_of_life(waiting_for: str, tell: Tell) -> AsyncIterator[None]:
-    """Tell what is waited for once it takes longer than a moment, and again as long as it takes."""
+        async def say() -> None:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            while True:
+                tell({"waiting": self._doing})
+                await asyncio.sleep(_SIGN_OF_LIFE_S)
 
-    async def say() -> None:
-        await asyncio.sleep(_LOOK_EVERY_S)
-        while True:
-            tell({"waiting": waiting_for})
-            await asyncio.sleep(_SIGN_OF_LIFE_S)
-
-    saying = asyncio.create_task(say())
-    try:
-        yield
-    finally:
-        saying.cancel()
+        saying = asyncio.create_task(say())
+        try:
+            yield
+        finally:
+            saying.cancel()
 
 
 async def serve_worker(place: WorkerPlace, options: WorkerOptions) -> None:

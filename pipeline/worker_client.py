@@ -129,7 +129,7 @@ class WorkerClient:
 
     async def _until_gone(self) -> None:
         """Wait for a worker that said that it ends; its jobs may take their time."""
-        while self._place.is_locked():
+        while self._place.is_locked():  # noqa: ASYNC110  (another process holds it: there is no event to wait for)
             await asyncio.sleep(_POLL_S)
 
 
