@@ -11,88 +11,98 @@ import shutil
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from opendatafabric.errors import EngineUnavailable, OdfError
+from pipeline.java import find_java
 from pipeline.jobs import JobContext, load_job
+from pipeline.jvm import JvmOptions, archive_name, start_jvm
 from pipeline.messages import Message, decode, encode, error_message
+from pipeline.sandbox import enter_sandbox
 from pipeline.worker_place import WorkerOptions, WorkerPlace
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-def main(root: str, options_json: str) -> None:
-    """Serve jobs until the input ends."""
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+
+Opened = tuple["SparkSession", Callable[[], None], bool]
+"""A session, what ends it, and whether it is walled in."""
+
+
+def main(arguments: list[str], opened: Callable[[WorkerPlace, WorkerOptions], Opened]) -> None:
+    """Serve jobs until the input ends; ``arguments`` are those of the process, ``opened`` makes the session."""
+    answers = _Answers(os.fdopen(os.dup(1), "wb", buffering=0))
     os.dup2(2, 1)
-    place, options = WorkerPlace(Path(root)), WorkerOptions.from_json(options_json)
+    place, options = WorkerPlace(Path(arguments[1])), WorkerOptions.from_json(arguments[2])
     try:
-        engine = Engine(place, options, answers)
+        session, close, sandboxed = opened(place, options)
     except OdfError as error:
-        answers.write(encode(error_message(error)))
+        answers.send(error_message(error))
         return
-    answers.write(encode({"ready": {"sandboxed": engine.context.sandboxed}}))
+    answers.send({"ready": {"sandboxed": sandboxed}})
+    context = JobContext(session, lambda progress: answers.send({"progress": progress}), sandboxed)
     for line in sys.stdin.buffer:
-        engine.run(decode(line))
-    engine.close()
+        answers.send(_answer(context, options, decode(line)))
+    close()
 
 
-class Engine:
-    """A session, ready for jobs.
+def open_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
+    """A JVM and a session in it, both inside the sandbox.
 
     Raises:
         EngineUnavailable: there is no Java or no pyspark, or the JVM does not start.
     """
+    _empty(place.work)
+    os.chdir(place.work)
+    java = find_java(None if options.java_home is None else Path(options.java_home))
+    sandboxed = _wall_in(place, options, java.path)
+    # Only now: threads of libraries would keep the sandbox from being entered.
+    from pipeline.session import spark_session  # noqa: PLC0415
 
-    def __init__(self, place: WorkerPlace, options: WorkerOptions, answers: BinaryIO) -> None:
-        from pipeline.java import find_java  # noqa: PLC0415
+    properties = {"spark.local.dir": str(place.work), "spark.sql.warehouse.dir": str(place.work / "warehouse")}
+    archive = place.root / "classes" / archive_name(java)
+    jvm = start_jvm(java, JvmOptions(place.work, options.heap_bytes, archive, properties))
+    session = spark_session(jvm, cores=options.cores)
 
-        self._options, self._answers, self._lock = options, answers, threading.Lock()
-        _empty(place.work)
-        os.chdir(place.work)
-        java = find_java(None if options.java_home is None else Path(options.java_home))
-        sandboxed = _wall_in(place, options, java.path)
-        # Only now: threads of libraries would keep the sandbox from being entered.
-        from pipeline.jvm import JvmOptions, archive_name, start_jvm  # noqa: PLC0415
-        from pipeline.session import spark_session  # noqa: PLC0415
+    def close() -> None:
+        session.stop()
+        jvm.stop()
 
-        archive = place.root / "classes" / archive_name(java)
-        properties = {"spark.local.dir": str(place.work), "spark.sql.warehouse.dir": str(place.work / "warehouse")}
-        self._jvm = start_jvm(java, JvmOptions(place.work, options.heap_bytes, archive, properties))
-        session = spark_session(self._jvm, cores=options.cores)
-        self.context = JobContext(session, self._tell, sandboxed)
+    return session, close, sandboxed
 
-    def run(self, request: Message) -> None:
-        """Do one job and send what came of it."""
-        try:
-            if request.get("foreign") and not (self.context.sandboxed or self._options.unsandboxed_foreign_queries):
-                raise EngineUnavailable(
-                    "this machine has no sandbox for queries of others",
-                    hint="allow user namespaces and Landlock, or set ODF_SPARK_UNSANDBOXED_FOREIGN_QUERIES",
-                )
-            job = load_job(self._options.jobs, request["job"])
-            self._send({"result": job(self.context, request["arguments"])})
-        except OdfError as error:
-            self._send(error_message(error))
-        except Exception as error:  # whatever a job raises must not end the engine
-            traceback.print_exc()
-            self._send(error_message(OdfError(f"{type(error).__name__}: {_first_line(error)}")))
 
-    def close(self) -> None:
-        """End the session and the JVM, which may leave an archive of its classes."""
-        self.context.session.stop()
-        self._jvm.stop()
+class _Answers:
+    """To the worker; jobs may tell their progress from any thread."""
 
-    def _tell(self, progress: Message) -> None:
-        self._send({"progress": progress})
+    def __init__(self, sink: BinaryIO) -> None:
+        self._sink, self._lock = sink, threading.Lock()
 
-    def _send(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
         with self._lock:
-            self._answers.write(encode(message))
+            self._sink.write(encode(message))
+
+
+def _answer(context: JobContext, options: WorkerOptions, request: Message) -> Message:
+    """What came of one job."""
+    try:
+        if request.get("foreign") and not (context.sandboxed or options.unsandboxed_foreign_queries):
+            raise EngineUnavailable(
+                "this machine has no sandbox for queries of others",
+                hint="allow user namespaces and Landlock, or set ODF_SPARK_UNSANDBOXED_FOREIGN_QUERIES",
+            )
+        answer = {"result": load_job(options.jobs, request["job"])(context, request["arguments"])}
+        encode(answer)
+    except OdfError as error:
+        return error_message(error)
+    except Exception as error:  # whatever a job raises must not end the engine
+        traceback.print_exc()
+        return error_message(OdfError(f"{type(error).__name__}: {_first_line(error)}"))
+    return answer
 
 
 def _wall_in(place: WorkerPlace, options: WorkerOptions, java: Path) -> bool:
-    from pipeline.sandbox import enter_sandbox  # noqa: PLC0415
-
     readable = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parent.parent, java.resolve().parents[1]]
     readable += [place.root / "in", *map(Path, options.readable)]
     writable = [place.work, place.root / "out", place.root / "classes"]
@@ -109,4 +119,4 @@ def _first_line(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv, open_spark)

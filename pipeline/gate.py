@@ -12,15 +12,17 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from opendatafabric.errors import InvalidQuery, LimitExceeded
 from opendatafabric.limits import QUERY_CHARS_MAX, QUERY_NODES_MAX
-from pipeline.gate_lists import CLOCK_WORDS, FUNCTIONS, HINTS, NODE_WORDS, NODES, ORDER_DEPENDENT
-from pipeline.sql_text import TokenKind, first_unclear_time, line_and_column, names_the_clock, place_of, tokens
+from pipeline.gate_lists import CLOCK_WORDS, FUNCTIONS, HINTS, NODE_WORDS, NODES, ORDER_DEPENDENT, ORDERED, PHRASES
+from pipeline.sql_text import first_unclear_time, line_and_column, names_the_clock, place_of, tokens
 
 _ANALYSIS: Final = "org.apache.spark.sql.catalyst.analysis."
 _LOGICAL: Final = "org.apache.spark.sql.catalyst.plans.logical."
@@ -42,6 +44,16 @@ class AdmittedQuery:
     plan: Any
 
 
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    nodes: frozenset[str]
+    functions: frozenset[str]
+
+
+_IN_ANY_ORDER: Final = _Allowed(NODES, FUNCTIONS)
+_IN_ORDER: Final = _Allowed(NODES | ORDERED, FUNCTIONS | ORDER_DEPENDENT)
+
+
 def admit(session: SparkSession, sql: str, relations: Collection[str], *, rows_in_order: bool = False) -> AdmittedQuery:
     """Parse ``sql`` and look at every node of it. ``relations`` are the names it may read.
 
@@ -57,9 +69,8 @@ def admit(session: SparkSession, sql: str, relations: Collection[str], *, rows_i
     plan = _parse(session, sql)
     nodes = _nodes_of(plan)
     names = {name.lower() for name in relations} | {name.lower() for name in _own_names(nodes)}
-    functions = FUNCTIONS | ORDER_DEPENDENT if rows_in_order else FUNCTIONS
     for node in nodes:
-        _check_node(sql, node, names, functions)
+        _check_node(sql, node, names, _IN_ORDER if rows_in_order else _IN_ANY_ORDER)
     return AdmittedQuery(sql, plan)
 
 
@@ -73,7 +84,7 @@ def dataframe(session: SparkSession, sql: str, relations: Collection[str], *, ro
     java: Any = session.sparkContext._jvm
     try:
         frame = DataFrame(java.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, query.plan), session)
-    except (Py4JJavaError, *_captured()) as error:
+    except (Py4JJavaError, PySparkException) as error:
         raise InvalidQuery(f"the query does not hold: {_told(error)}") from None
     check_analyzed(query, frame)
     return frame
@@ -99,23 +110,20 @@ def _check_text(sql: str) -> None:
             f"the query has a time that is no plain date: {unclear.text} (line {line_and_column(sql, unclear.start)})",
             hint="write it as '2026-01-31' or '2026-01-31T12:00:00Z', in one piece",
         )
-    for token in tokens(sql):
-        if token.kind is TokenKind.MARK and token.text == "$" and sql[token.start + 1 : token.start + 2] == "{":
-            place = line_and_column(sql, token.start)
-            raise InvalidQuery(f"the query has a variable ${{…}} (line {place})", hint="write the value itself")
+    for word, mark in pairwise(tokens(sql)):
+        hint = PHRASES.get((word.text.lower(), mark.text))
+        if hint is not None:
+            raise InvalidQuery(
+                f"the query uses what queries may not: {word.text.upper()} (line {line_and_column(sql, word.start)})",
+                hint=hint,
+            )
 
 
 def _parse(session: SparkSession, sql: str) -> Any:
     try:
         return session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
-    except (Py4JError, *_captured()) as error:
+    except (Py4JError, PySparkException) as error:
         raise InvalidQuery(f"the query is no SQL that Spark reads: {_told(error)}") from None
-
-
-def _captured() -> tuple[type[Exception], ...]:
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
-    return (PySparkException,)
 
 
 def _told(error: Exception) -> str:
@@ -158,18 +166,20 @@ def _own_names(nodes: list[Node]) -> Iterator[str]:
             yield from (relation["_1"] for relation in node["cteRelations"] if isinstance(relation, dict))
 
 
-def _check_node(sql: str, node: Node, names: set[str], functions: Collection[str]) -> None:
+def _check_node(sql: str, node: Node, names: set[str], allowed: _Allowed) -> None:
     kind = _class_of(node)
-    if kind not in NODES:
+    if kind not in allowed.nodes:
         raise _refused_node(sql, kind)
     if kind == f"{_ANALYSIS}UnresolvedRelation":
         _check_relation(sql, _one_name(sql, node["multipartIdentifier"]), names)
+    elif node.get("allowRecursion"):
+        raise InvalidQuery(f"a part of the query names itself{place_of(sql, 'recursive')}", hint="leave RECURSIVE out")
     elif kind == f"{_ANALYSIS}UnresolvedAttribute":
         _check_column(sql, node)
     elif kind in _FUNCTION_NODES:
-        _check_function(sql, _one_name(sql, node[_FUNCTION_NODES[kind]]), functions)
+        _check_function(sql, _one_name(sql, node[_FUNCTION_NODES[kind]]), allowed)
     elif kind == f"{_ANALYSIS}UnresolvedGenerator":
-        _check_function(sql, node["name"].get("funcName", ""), functions)
+        _check_function(sql, node["name"].get("funcName", ""), allowed)
     elif kind.endswith(".Literal") and names_the_clock(str(node.get("value"))):
         raise InvalidQuery(
             f"the query has a text that Spark may take for the current time: '{node['value']}'",
@@ -204,8 +214,8 @@ def _check_column(sql: str, node: Node) -> None:
         raise _refused_function(sql, name)
 
 
-def _check_function(sql: str, name: str, functions: Collection[str]) -> None:
-    if name.lower() not in functions:
+def _check_function(sql: str, name: str, allowed: _Allowed) -> None:
+    if name.lower() not in allowed.functions:
         raise _refused_function(sql, name)
 
 

@@ -33,13 +33,13 @@ UNRESOLVED: Final = _nodes(
     "UnresolvedAlias UnresolvedAttribute UnresolvedExtractValue UnresolvedFunction UnresolvedGenerator"
     " UnresolvedHaving UnresolvedInlineTable UnresolvedOrdinal UnresolvedQualify UnresolvedRelation"
     " UnresolvedStar UnresolvedStarExceptOrReplace UnresolvedSubqueryColumnAliases"
-    " UnresolvedTableValuedFunction UnresolvedTVFAliases",
+    " UnresolvedTableValuedFunction UnresolvedTVFAliases UnresolvedWindowExpression MultiAlias",
 )
 """Names that Spark has yet to look up; relations and functions among them have lists of their own."""
 
 EXPRESSIONS: Final = _nodes(
     "expressions",
-    "Add Alias And BaseGroupingSets BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CaseWhen Cast Concat"
+    "Add Alias And BaseGroupingSets BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CaseWhen Cast Coalesce Concat"
     " CreateArray CreateMap CreateNamedStruct Cube Divide EqualNullSafe EqualTo Exists Extract GreaterThan"
     " GreaterThanOrEqual GroupingSets If In InSubquery IntegralDivide IsNotNull IsNull IsUnknown"
     " LambdaFunction LateralSubquery LessThan LessThanOrEqual Like LikeAll LikeAny ListQuery Literal Multiply"
@@ -58,6 +58,11 @@ PARTS: Final = (
     | frozenset({"scala.Tuple2", "scala.Tuple3", "scala.Some", "scala.None$"})
 )
 """What nodes are made of besides nodes: kinds of joins and orders, names."""
+
+ORDERED: Final = _nodes(
+    "expressions", "aggregate.AggregateExpression aggregate.First aggregate.Last aggregate.AnyValue"
+) | (_nodes("expressions", "aggregate.Complete$"))
+"""Nodes of functions that depend on the order of rows and that the parser knows itself."""
 
 NODES: Final = PLANS | UNRESOLVED | EXPRESSIONS | PARTS
 
@@ -119,11 +124,14 @@ CLOCK_WORDS: Final = _words(
 """Functions that are called without parentheses: to the parser they look like columns."""
 
 _TIME_HINT: Final = "use event_time or system_time of the records: a query gives the same on any day"
+_PLACE_HINT: Final = "a query gives the same wherever and for whomever it runs"
 _RANDOM_HINT: Final = "a query gives the same whenever it runs; derive the value from the records, e.g. xxhash64(key)"
 _ORDER_HINT: Final = "its result depends on the order of rows: use min, max, or array_sort over what is collected"
 
 HINTS: Final = {
     **dict.fromkeys(CLOCK_WORDS, _TIME_HINT),
+    **dict.fromkeys(_words("current_user session_user user version current_timezone"), _PLACE_HINT),
+    **dict.fromkeys(_words("current_catalog current_database current_path current_schema"), _PLACE_HINT),
     **dict.fromkeys(_words("rand randn random randstr shuffle uniform uuid"), _RANDOM_HINT),
     **dict.fromkeys(ORDER_DEPENDENT, _ORDER_HINT),
     "monotonically_increasing_id": "use offset, or row_number() over a unique order",
@@ -135,6 +143,7 @@ HINTS: Final = {
 NODE_WORDS: Final = {
     "ScriptTransformation": ("transform", "TRANSFORM … USING runs programs"),
     "UnresolvedHint": ("/*+", "leave hints out: they change nothing but the way to the result"),
+    "AggregateExpression": ("", _ORDER_HINT),
     "Sample": ("tablesample", "filter by a hash of a key, e.g. xxhash64(key) % 10 = 0"),
     "PipeOperator": ("|>", "write SELECT … FROM … WHERE … instead of pipes"),
     "RelationTimeTravel": ("of", "each step of a transform sees the records of its own interval"),
@@ -148,3 +157,10 @@ NODE_WORDS: Final = {
     "SetCommand": ("set", "settings are fixed: a query is one SELECT"),
 }
 """A word of the query that leads to a refused node, and what to do about it, by the last part of its class."""
+
+PHRASES: Final = {
+    ("tablesample", "("): "filter by a hash of a key, e.g. xxhash64(key) % 10 = 0",
+    ("identifier", "("): "write the name itself",
+    ("with", "("): "inputs have no options",
+}
+"""Words that the parser turns into something harmless, or does not show: refused by the text."""

@@ -7,6 +7,7 @@ variables and Java are closed, as a second wall behind ``gate.py``. What jobs do
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -98,6 +99,7 @@ def spark_session(
     conf = SparkConf(loadDefaults=False)
     conf.setMaster(f"local[{cores}]").setAppName("odf")
     conf.setAll(list({**_STILL, **FIXED, **(settings or {})}.items()))
+    logging.getLogger("SQLQueryContextLogger").disabled = True
     gateway = _gateway(jvm)
     context = SparkContext(conf=conf, gateway=gateway)
     session = SparkSession(context)

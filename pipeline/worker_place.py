@@ -40,7 +40,7 @@ class WorkerOptions:
     """How a worker runs. A worker with other options than its client has is replaced when it is idle.
 
     ``memory_bytes_max`` counts all processes of the engine; ``readable`` are folders that jobs may read besides ``in``.
-    ``unsandboxed_foreign_queries`` lets queries of strangers run where there is no sandbox.
+    ``engine`` is the module that an engine runs; ``unsandboxed_foreign_queries`` lets queries of strangers run where there is no sandbox.
     """
 
     java_home: str | None = None
@@ -51,6 +51,7 @@ class WorkerOptions:
     idle_s: float = 900
     readable: tuple[str, ...] = ()
     unsandboxed_foreign_queries: bool = False
+    engine: str = "pipeline.engine"
     jobs: Mapping[str, str] = field(default_factory=lambda: JOBS)
 
     def to_json(self) -> str:
