@@ -60,8 +60,9 @@ PARTS: Final = (
 """What nodes are made of besides nodes: kinds of joins and orders, names."""
 
 ORDERED: Final = _nodes(
-    "expressions", "aggregate.AggregateExpression aggregate.First aggregate.Last aggregate.AnyValue"
-) | (_nodes("expressions", "aggregate.Complete$"))
+    "expressions.aggregate",
+    "AggregateExpression AnyValue Complete$ First Last",
+)
 """Nodes of functions that depend on the order of rows and that the parser knows itself."""
 
 NODES: Final = PLANS | UNRESOLVED | EXPRESSIONS | PARTS

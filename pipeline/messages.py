@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from opendatafabric import errors
-from opendatafabric.errors import LimitExceeded, OdfError, ProtocolViolation
+from opendatafabric.errors import ChainError, LimitExceeded, OdfError, ProtocolViolation
 from opendatafabric.limits import WORKER_MESSAGE_BYTES_MAX
 
 Message = dict[str, Any]
@@ -64,6 +64,8 @@ def error_of(told: Message) -> OdfError:
         found=told.get("found"),
         hint=told.get("hint"),
     )
+    if isinstance(error, ChainError):
+        error.rule, error.sequence_number = str(told.get("rule")), told.get("sequence_number")
     return error
 
 

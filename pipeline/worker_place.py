@@ -39,8 +39,9 @@ _CODE: Final = ("pipeline", "opendatafabric", "storage")
 class WorkerOptions:
     """How a worker runs. A worker with other options than its client has is replaced when it is idle.
 
-    ``memory_bytes_max`` counts all processes of the engine; ``readable`` are folders that jobs may read besides ``in``.
-    ``engine`` is the module that an engine runs; ``unsandboxed_foreign_queries`` lets queries of strangers run where there is no sandbox.
+    ``memory_bytes_max`` counts all processes of the engine; ``readable`` are folders that jobs may read besides ``in``;
+    ``engine`` is the module that an engine runs. ``unsandboxed_foreign_queries`` lets queries of strangers run where
+    there is no sandbox.
     """
 
     java_home: str | None = None

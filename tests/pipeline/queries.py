@@ -9,7 +9,8 @@ from tests.source_tree import ROOT
 
 FOLDER = ROOT / "tests" / "vectors" / "queries"
 RELATIONS = {
-    "input": "select * from values (0L, 0, timestamp'2020-01-01 00:00:00', timestamp'2020-01-01 00:00:00', 1, 2.5D, '1')"
+    "input": "select * from values"
+    " (0L, 0, timestamp'2020-01-01 00:00:00', timestamp'2020-01-01 00:00:00', 1, 2.5D, '1')"
     " as t(offset, op, system_time, event_time, a, b, s)",
     "other": "select * from values (1, 10) as t(a, x)",
 }
