@@ -12,8 +12,9 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from opendatafabric.errors import EngineUnavailable, OdfError
 from pipeline.java import find_java
@@ -27,25 +28,40 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-Opened = tuple["SparkSession", Callable[[], None], bool]
-"""A session, what ends it, and whether it is walled in."""
+_DIED: Final = 70
 
 
-def main(arguments: list[str], opened: Callable[[WorkerPlace, WorkerOptions], Opened]) -> None:
-    """Serve jobs until the input ends; ``arguments`` are those of the process, ``opened`` makes the session."""
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A session, whether it is walled in, what ends it, and whether what it needs is alive."""
+
+    session: SparkSession
+    sandboxed: bool
+    close: Callable[[], object]
+    is_alive: Callable[[], bool]
+
+
+def main(arguments: list[str], open_session: Callable[[WorkerPlace, WorkerOptions], Opened]) -> None:
+    """Serve jobs until the input ends; ``arguments`` are those of the process.
+
+    Without what its session needs the process ends in the middle of the job: the worker tells that and starts another.
+    """
     answers = _Answers(os.fdopen(os.dup(1), "wb", buffering=0))
     os.dup2(2, 1)
     place, options = WorkerPlace(Path(arguments[1])), WorkerOptions.from_json(arguments[2])
     try:
-        session, close, sandboxed = opened(place, options)
+        opened = open_session(place, options)
     except OdfError as error:
         answers.send(error_message(error))
         return
-    answers.send({"ready": {"sandboxed": sandboxed}})
-    context = JobContext(session, lambda progress: answers.send({"progress": progress}), sandboxed)
+    answers.send({"ready": {"sandboxed": opened.sandboxed}})
+    context = JobContext(opened.session, lambda progress: answers.send({"progress": progress}), opened.sandboxed)
     for line in sys.stdin.buffer:
-        answers.send(_answer(context, options, decode(line)))
-    close()
+        answer = _answer(context, options, decode(line))
+        if not opened.is_alive():
+            sys.exit(_DIED)
+        answers.send(answer)
+    opened.close()
 
 
 def open_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
@@ -70,7 +86,7 @@ def open_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
         session.stop()
         jvm.stop()
 
-    return session, close, sandboxed
+    return Opened(session, sandboxed, close, lambda: jvm.process.poll() is None)
 
 
 class _Answers:

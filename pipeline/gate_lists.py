@@ -46,6 +46,7 @@ EXPRESSIONS: Final = _nodes(
     " Not NotLikeAll NotLikeAny NamedLambdaVariable Or Overlay RLike Remainder Rollup ScalarSubquery SortOrder"
     " SpecifiedWindowFrame StringLocate StringTrim StringTrimBoth StringTrimLeft StringTrimRight Substring"
     " Subtract TimestampAdd TimestampDiff TryCast UnaryMinus UnaryPositive UnresolvedNamedLambdaVariable"
+    " UnresolvedWindowExpression"
     " WindowExpression WindowSpecDefinition WindowSpecReference ShiftLeft ShiftRight ShiftRightUnsigned"
     " AttributeReference Between ILike",
 )

@@ -75,7 +75,7 @@ def describe_world(context: JobContext, _: JsonObject) -> JsonObject:
 def open_nothing(place: WorkerPlace, options: WorkerOptions) -> Opened:
     if options.java_home == "none":
         raise EngineUnavailable("there is no Java", hint="install one")
-    return cast(Any, None), lambda: None, options.java_home == "walled"
+    return Opened(cast(Any, None), options.java_home == "walled", lambda: None, lambda: True)
 
 
 if __name__ == "__main__":
