@@ -81,7 +81,12 @@ def start(*commands: Sequence[str], port: int, environment: dict[str, str] | Non
     server = Server(port)
     atexit.register(server.stop)
     for command in commands:
-        process = subprocess.Popen(command, env={**os.environ, **(environment or {})}, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **(environment or {})},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         server.processes.append(process)
         _wait_for(process, port)
     return server

@@ -13,7 +13,8 @@ from catalog.engine import Database, open_database
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
 from catalog.mirrors import Mirrors
-from catalog.stored_files import StoredFiles
+from catalog.scrubs import Scrubs
+from catalog.stored_tables import StoredTables
 from catalog.tokens import Tokens
 
 
@@ -27,8 +28,9 @@ class Catalog:
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)
-        self.stored_files = StoredFiles(database, now)
+        self.stores = StoredTables(database, now)
         self.mirrors = Mirrors(database, now)
+        self.scrubs = Scrubs(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

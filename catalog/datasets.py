@@ -148,6 +148,13 @@ class Datasets:
             rows = await connection.execute(query)
             return [HeadMove(row.at, row.account_id, row.expected_head, row.new_head) for row in rows]
 
+    async def heads_until(self, dataset_id: DatasetId, *, since: float) -> list[Multihash]:
+        """Heads that the dataset had until some time after ``since`` (seconds since 1970)."""
+        moved = (reflog.c.dataset_id == str(dataset_id), reflog.c.at > since, reflog.c.expected_head.is_not(None))
+        async with self._database.reading() as connection:
+            found = (await connection.execute(select(reflog.c.expected_head).where(*moved))).scalars()
+            return [Multihash.from_text(head) for head in dict.fromkeys(found)]
+
     async def _change(self, dataset_id: DatasetId, **values: str) -> None:
         async with self._database.writing() as connection:
             await connection.execute(update(datasets).where(datasets.c.id == str(dataset_id)).values(values))

@@ -124,6 +124,13 @@ def sqlite_url(path: Path) -> str:
     return f"sqlite+aiosqlite:///{path}"
 
 
+def sqlite_path(url: str) -> Path | None:
+    """The file of an SQLite URL; ``None`` for databases that are none or live in memory."""
+    parsed = make_url(url)
+    in_file = parsed.get_backend_name() == "sqlite" and parsed.database not in {None, "", ":memory:"}
+    return Path(str(parsed.database)) if in_file else None
+
+
 def _prepare_sqlite(connection: Any, _: object) -> None:
     connection.isolation_level = None  # transactions are begun by _begin_sqlite
     cursor = connection.cursor()

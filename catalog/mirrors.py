@@ -20,7 +20,7 @@ from catalog.tables import mirrored_datasets, mirrors
 from opendatafabric.errors import Conflict, NotFound
 
 ON_CHANGE: Final = "on-change"
-"""The schedule of a push that follows every move of a head."""
+"""The schedule of what follows every move of a head: a push is told, a pull asks."""
 
 
 class Direction(StrEnum):

@@ -22,12 +22,21 @@ async def copy_catalog(url: str, target: Path) -> bool:
         UnsupportedOperation: a database with tools of its own for that.
         StorageError, StorageFull: it cannot be read or written.
     """
+    return await asyncio.to_thread(_copy, catalog_file(url), target)
+
+
+def catalog_file(url: str) -> Path:
+    """The file in which the catalog at ``url`` lies.
+
+    Raises:
+        UnsupportedOperation: a database with tools of its own.
+    """
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite" or not parsed.database:
         raise UnsupportedOperation(
             "only a catalog in an SQLite file is copied", hint="use the backup tools of the database, e.g. pg_dump"
         )
-    return await asyncio.to_thread(_copy, Path(parsed.database), target)
+    return Path(parsed.database)
 
 
 def _copy(source: Path, target: Path) -> bool:

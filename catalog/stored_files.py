@@ -14,9 +14,9 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
-from catalog.tables import held_files, named_files, stored_refs
+from catalog.tables import held_files, named_files, released_files, stored_datasets, stored_places, stored_refs
 from opendatafabric.block_ref import check_block_ref
-from opendatafabric.errors import Conflict, ObjectNotFound
+from opendatafabric.errors import Conflict, DatasetNotFound, ObjectNotFound
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.multihash import Multihash
 from storage.ipfs.table import HeldFile, NamedFile
@@ -25,20 +25,6 @@ from storage.ref_text import ref_conflict
 from storage.values import WriteMode
 
 _ROWS_AT_ONCE: Final = 500
-
-
-class StoredFiles:
-    """A StoreTables over one database; ``now`` in seconds since 1970."""
-
-    def __init__(self, database: Database, now: Callable[[], float]) -> None:
-        self._database = database
-        self._now = now
-
-    def files(self, place: str) -> PlaceFiles:
-        return PlaceFiles(self._database, self._now, place)
-
-    def refs(self, place: str) -> PlaceRefs:
-        return PlaceRefs(self._database, place)
 
 
 class PlaceFiles:
@@ -66,7 +52,10 @@ class PlaceFiles:
     async def hold(self, files: Sequence[HeldFile]) -> None:
         """As in the protocol."""
         now = self._now()
-        rows = [{"token": file.token, "cid": bytes(file.cid), "size": file.size, "held_at": now} for file in files]
+        rows = [
+            {"token": file.token, "cid": bytes(file.cid), "size": file.size, "held_at": now, "place": self._place}
+            for file in files
+        ]
         async with self._database.writing() as connection:
             await connection.execute(insert(held_files), rows)
 
@@ -86,27 +75,40 @@ class PlaceFiles:
                 changed = {name: statement.excluded[name] for name in ("cid", "size", "modified_at")}
                 kept = statement.on_conflict_do_update(index_elements=["place", "key"], set_=changed)
                 await connection.execute(kept, list(rows.values()))
-            return await _released(connection, {row.cid for row in (*held.values(), *known.values())})
+            return await release(connection, {row.cid for row in (*held.values(), *known.values())})
 
     async def let_go(self, token: str) -> Sequence[Cid]:
         """As in the protocol."""
-        return await self._let_go(held_files.c.token == token)
+        gone = delete(held_files).where(held_files.c.token == token).returning(held_files.c.cid)
+        async with self._database.writing() as connection:
+            return await release(connection, set((await connection.execute(gone)).scalars()))
 
-    async def let_go_before(self, moment: float) -> Sequence[Cid]:
+    async def held_before(self, moment: float) -> Sequence[tuple[str, int, float]]:
         """As in the protocol."""
-        return await self._let_go(held_files.c.held_at < moment)
+        table = held_files.c
+        query = select(table.token, table.size, table.held_at).where(table.place == self._place, table.held_at < moment)
+        async with self._database.reading() as connection:
+            return [(row.token, row.size, row.held_at) for row in await connection.execute(query)]
 
     async def remove(self, key: str) -> Sequence[Cid]:
         """As in the protocol."""
         table = named_files.c
         gone = delete(named_files).where(table.place == self._place, table.key == key).returning(table.cid)
         async with self._database.writing() as connection:
-            return await _released(connection, set((await connection.execute(gone)).scalars()))
+            return await release(connection, set((await connection.execute(gone)).scalars()))
 
-    async def needed(self, cids: Collection[Cid]) -> set[Cid]:
+    async def released(self) -> Sequence[Cid]:
         """As in the protocol."""
         async with self._database.reading() as connection:
-            return {Cid.from_bytes(cid) for cid in await _needed(connection, {bytes(cid) for cid in cids})}
+            waiting = set((await connection.execute(select(released_files.c.cid))).scalars())
+            return [Cid.from_bytes(cid) for cid in waiting - await _needed(connection, waiting)]
+
+    async def unpinned(self, cids: Collection[Cid]) -> set[Cid]:
+        """As in the protocol."""
+        done = [bytes(cid) for cid in cids]
+        async with self._database.writing() as connection:
+            await _forget(connection, released_files.c.cid, done)
+            return {Cid.from_bytes(cid) for cid in await _needed(connection, set(done))}
 
     @property
     def _is_here(self) -> ColumnElement[bool]:
@@ -116,11 +118,6 @@ class PlaceFiles:
         if held is None:
             raise ObjectNotFound(f"nothing is quarantined as {token!r}", hint="upload the object again")
         return {"place": self._place, "key": key, "cid": held.cid, "size": held.size, "modified_at": self._now()}
-
-    async def _let_go(self, condition: Any) -> Sequence[Cid]:
-        gone = delete(held_files).where(condition).returning(held_files.c.cid)
-        async with self._database.writing() as connection:
-            return await _released(connection, set((await connection.execute(gone)).scalars()))
 
 
 class PlaceRefs:
@@ -141,6 +138,7 @@ class PlaceRefs:
         check_block_ref(name)
         table = stored_refs.c
         async with self._database.writing() as connection:
+            await self._require_dataset(connection)
             actual = await self._read(connection, name)
             if actual != expected:
                 raise ref_conflict(name, expected, actual)
@@ -155,6 +153,15 @@ class PlaceRefs:
         async with self._database.reading() as connection:
             return {row.name: Multihash.from_text(row.head) for row in await connection.execute(query)}
 
+    async def _require_dataset(self, connection: AsyncConnection) -> None:
+        # In a repository a dataset may have been deleted meanwhile: a head that came back would be one without blocks.
+        repository, _, name = self._place.rpartition("/")
+        if (await connection.execute(select(stored_places).where(stored_places.c.place == repository))).first() is None:
+            return
+        there = select(stored_datasets).where(stored_datasets.c.place == repository, stored_datasets.c.id == name)
+        if (await connection.execute(there)).first() is None:
+            raise DatasetNotFound("the dataset was deleted meanwhile", found=name)
+
     async def _read(self, connection: AsyncConnection, name: str) -> Multihash | None:
         table = stored_refs.c
         query = select(table.head).where(table.place == self._place, table.name == name)
@@ -162,8 +169,13 @@ class PlaceRefs:
         return None if head is None else Multihash.from_text(head)
 
 
-async def _released(connection: AsyncConnection, cids: set[bytes]) -> list[Cid]:
-    return [Cid.from_bytes(cid) for cid in cids - await _needed(connection, cids)]
+async def release(connection: AsyncConnection, cids: set[bytes]) -> list[Cid]:
+    """Those that nobody needs any more, noted as to be unpinned."""
+    gone = cids - await _needed(connection, cids)
+    if gone:
+        noted = upsert(released_files).on_conflict_do_nothing()
+        await connection.execute(noted, [{"cid": cid} for cid in gone])
+    return [Cid.from_bytes(cid) for cid in gone]
 
 
 async def _needed(connection: AsyncConnection, cids: set[bytes]) -> set[bytes]:

@@ -179,6 +179,38 @@ held_files: Final = Table(
     Column("cid", LargeBinary, nullable=False, index=True),
     Column("size", BigInteger, nullable=False),
     Column("held_at", Float, nullable=False),
+    Column("place", String, nullable=False),
+)
+
+released_files: Final = Table("released_files", METADATA, Column("cid", LargeBinary, primary_key=True))
+
+stored_places: Final = Table(
+    "stored_places",
+    METADATA,
+    Column("place", String, primary_key=True),
+    Column("made_at", Float, nullable=False),
+)
+
+stored_datasets: Final = Table(
+    "stored_datasets",
+    METADATA,
+    Column("place", String, primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("alias", String, nullable=False),
+    Column("alias_folded", String, nullable=False),
+    Column("created_at", Float, nullable=False),
+    Index("ix_stored_datasets_alias_folded", "place", "alias_folded", unique=True),
+)
+
+stored_leases: Final = Table(
+    "stored_leases",
+    METADATA,
+    Column("token", String, primary_key=True),
+    Column("place", String, nullable=False, index=True),
+    Column("kind", String, nullable=False),
+    Column("contents", LargeBinary, nullable=False),
+    Column("placed_at", Float, nullable=False),
+    Column("signed_at", Float, nullable=False),
 )
 
 stored_refs: Final = Table(
@@ -198,4 +230,16 @@ audit: Final = Table(
     Column("subject", String, nullable=False),
     Column("details", String, nullable=False),
     Column("hash", String, nullable=False),
+)
+
+scrubs: Final = Table(
+    "scrubs",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("dataset", String, nullable=False),
+    Column("after", String, nullable=False),
+    Column("next_run_at", Float, nullable=False),
+    Column("last_end_at", Float),
+    Column("lease_owner", String),
+    Column("lease_until", Float),
 )

@@ -6,13 +6,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import aiohttp
 from pydantic import ValidationError
 
 from catalog.catalog import Catalog, open_catalog
 from cli.datasets import local_repository
 from opendatafabric.errors import MalformedInput
 from repo_server.config import Settings
-from storage.open import scheme_of
+from storage.ipfs.access import IpfsAccess
+from storage.ipfs.node_place import NodePlace, is_node_address
+from storage.open import Connection, scheme_of
 from storage.s3.location import SCHEMES
 
 
@@ -23,8 +26,8 @@ def settings_for(repository: str, **given: Any) -> Settings:
         NotARepository: no repository is there, so that no catalog is made in a wrong folder.
         MalformedInput: a value that its setting does not take.
     """
-    in_s3 = scheme_of(repository) in SCHEMES
-    root = repository if in_s3 else local_repository(repository).root
+    elsewhere = scheme_of(repository) in SCHEMES or is_node_address(scheme_of(repository))
+    root = repository if elsewhere else local_repository(repository).root
     chosen = {name: value for name, value in given.items() if value is not None}
     try:
         return Settings(repo=root, **chosen)
@@ -41,3 +44,16 @@ async def catalog_of(repository: str) -> AsyncIterator[Catalog]:
     """The catalog of the server over that repository."""
     async with open_catalog(settings_for(repository).database_url) as catalog:
         yield catalog
+
+
+@asynccontextmanager
+async def connection_to(repository: str) -> AsyncIterator[Connection]:
+    """What opening the repository needs: one at an IPFS node lies half in its catalog."""
+    if not is_node_address(scheme_of(repository)):
+        yield Connection()
+        return
+    settings = settings_for(repository)
+    assert isinstance(settings.repo, NodePlace)
+    token = None if settings.ipfs_token is None else settings.ipfs_token.get_secret_value()
+    async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as session:
+        yield Connection(session, ipfs=IpfsAccess(settings.repo.rpc, token), tables=catalog.stores)

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from opendatafabric.errors import MalformedIdentifier, StorageError
 
+_MANNER = re.compile("^(odf|kubo|pin)[+]")
+
 
 def origin_of(url: str) -> str:
-    """``scheme://host[:port]`` of an address; the ``odf+`` of a smart one does not count.
+    """``scheme://host[:port]`` of an address, whatever stands before it (``odf+``, ``kubo+``, ``pin+``).
 
     Raises:
         MalformedIdentifier: no address of a server.
     """
-    parts = urlsplit(url.removeprefix("odf+"))
+    parts = urlsplit(_MANNER.sub("", url))
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise MalformedIdentifier(f"{url} is not the address of a server", hint="write it as http(s)://HOST[:PORT]/")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}"

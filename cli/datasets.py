@@ -17,8 +17,10 @@ from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, RefNotFo
 from opendatafabric.multihash import Multihash
 from storage import folders
 from storage.dataset import Dataset
-from storage.open import CAR_SUFFIX, Connection, local_folder, open_dataset, scheme_of
+from storage.open import CAR_SUFFIX, Connection, local_folder, open_dataset, open_repository, scheme_of
+from storage.repositories import DatasetRepository
 from storage.repository import Repository
+from storage.s3.location import SCHEMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +75,21 @@ async def locate(text: str, repository: str) -> Located:
         return Located(text, text.removeprefix("odf+"))
     if is_dataset_folder(text) or is_archive(text):
         return Located(text, absolute_path(text))
-    if is_address(repository) and scheme_of(repository) != "file":
+    if is_address(repository) and scheme_of(repository) not in {*SCHEMES, "file"}:
         return Located(text, f"{repository.removeprefix('odf+').rstrip('/')}/{_alias_on_server(text)}/")
-    return await _locate_in_folder(text, local_repository(repository))
+    return await _locate_in(await repository_at(repository), text)
 
 
 async def locate_all(text: str, repository: str) -> list[Located]:
     """As ``locate``; for the folder of a repository, every dataset in it."""
     if is_address(text) or not Repository.is_at(Path(text)):
         return [await locate(text, repository)]
-    return datasets_in(Repository.open(Path(text)))
+    return await datasets_in(Repository.open(Path(text)))
 
 
-def datasets_in(repository: Repository) -> list[Located]:
-    """Every dataset folder that is not pending, damaged ones too, by name."""
-    root = repository.root
-    alone = folders.describe(root, root)
-    found = folders.scan(root) if alone is None else [alone]
-    places = [Located(str(folder.alias), str(folder.path)) for folder in found if not folder.pending]
+async def datasets_in(repository: DatasetRepository) -> list[Located]:
+    """Every dataset that is not pending, damaged ones too, by name."""
+    places = [Located(str(place.alias), place.address) async for place in repository.places() if not place.pending]
     return sorted(places, key=lambda place: place.name)
 
 
@@ -125,33 +124,46 @@ async def opened(text: str, repository: str) -> AsyncIterator[Opened]:
         yield Opened(located.name, dataset, head)
 
 
+async def repository_at(repository: str) -> DatasetRepository:
+    """The repository in a folder or in S3.
+
+    Raises:
+        UnsupportedOperation: a server; the command works on what is stored.
+        NotARepository: no repository is there.
+    """
+    if scheme_of(repository) in SCHEMES:
+        return await open_repository(repository)
+    return _repository_in_folder(repository, "a folder or on S3")
+
+
 def local_repository(repository: str) -> Repository:
     """The repository in the folder ``repository``.
 
     Raises:
-        UnsupportedOperation: an address; the command works on folders alone.
+        UnsupportedOperation: an address elsewhere.
         NotARepository: no repository is there.
     """
+    return _repository_in_folder(repository, "a folder")
+
+
+def _repository_in_folder(repository: str, place: str) -> Repository:
     if scheme_of(repository) not in {"", "file"}:
-        raise UnsupportedOperation(
-            f"this command works on a folder, not on {repository}", hint="--repo DIR or ODF_REPO"
-        )
+        raise UnsupportedOperation(f"this command works on {place}, not on {repository}", hint="--repo DIR or ODF_REPO")
     return Repository.open(local_folder(repository))
 
 
-async def _locate_in_folder(text: str, repository: Repository) -> Located:
+async def _locate_in(repository: DatasetRepository, text: str) -> Located:
     ref = parse_dataset_ref(text)
     try:
         entry = await repository.find(ref)
+        return Located(str(entry.alias), repository.address_of(entry))
     except DatasetNotFound:
-        # Damaged ones have no readable identity for the repository, yet their folder has a name.
-        for folder in folders.scan(repository.root):
-            if not folder.pending and ref in {folder.alias, folder.dataset_id}:
-                return Located(str(folder.alias), str(folder.path))
-        raise _not_found(
-            text, [folder.alias for folder in folders.scan(repository.root) if not folder.pending]
-        ) from None
-    return Located(str(entry.alias), str(entry.path))
+        # Damaged ones have no readable identity for the repository, yet their place has a name.
+        known = [place async for place in repository.places() if not place.pending]
+    for place in known:
+        if ref in {place.alias, place.dataset_id}:
+            return Located(str(place.alias), place.address)
+    raise _not_found(text, [place.alias for place in known])
 
 
 def _not_found(text: str, known: Iterable[DatasetAlias]) -> DatasetNotFound:

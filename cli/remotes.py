@@ -28,13 +28,13 @@ def local_ref(text: str) -> DatasetRef | None:
         return None
 
 
-def remembered(name: str, folder: Path, direction: Direction) -> str:
-    """The one remote of the dataset.
+def remembered(name: str, folder: Path | None, direction: Direction) -> str:
+    """The one remote of the dataset, which is remembered in its ``folder`` if it has one.
 
     Raises:
         RefNotFound: there is none, or there are several.
     """
-    known = remotes_of(folder, direction)
+    known = () if folder is None else remotes_of(folder, direction)
     if len(known) == 1:
         return known[0]
     verb = direction.name.lower()
@@ -43,10 +43,10 @@ def remembered(name: str, folder: Path, direction: Direction) -> str:
     raise RefNotFound(f"{name} has several remotes to {verb}: {', '.join(known)}", hint="give one of them")
 
 
-def remember(folder: Path, direction: Direction, remote: str) -> None:
-    """Keep ``remote`` for the next time, unless there is a password in it."""
+def remember(folder: Path | None, direction: Direction, remote: str) -> None:
+    """Keep ``remote`` for the next time, where there is a folder, unless there is a password in it."""
     text = remote if is_address(remote) else Path(absolute_path(remote)).as_uri()
-    if "@" in urlsplit(text).netloc:
+    if folder is None or "@" in urlsplit(text).netloc:
         return
     try:
         remember_remote(folder, direction, text)

@@ -93,8 +93,18 @@ LOCK_WAIT_S_MAX: Final = 30
 LEASE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest note of what a transfer is about to publish: eight bytes an object, so eight million objects."""
 
+LEASE_RENEW_S: Final = 60
+"""Seconds between two signs of life of a note in a store that has no locks."""
+
+LEASE_SILENCE_S_MAX: Final = 600
+"""A note there without a sign of life for so many seconds has lost its holder, who stops at half of it by itself: what
+it began before ends within ``S3_REQUEST_S_MAX``."""
+
 LEFTOVER_GRACE_S_MIN: Final = 3_600
 """What was being written is kept so long, whatever grace is asked for: it may be written still."""
+
+STATIC_INDEX_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Largest index of an exported tree: some 200 bytes a dataset, so 300,000 datasets."""
 
 SWEEP_HOLD_S_MAX: Final = 2
 """A sweep pauses after so many seconds, so that a publisher that waits for it does not wait long."""
@@ -105,17 +115,26 @@ FOLLOW_BLOCKS_MAX: Final = 1_000
 FOLLOW_BYTES_MAX: Final = 16 * 1024 * 1024
 """A batch of walked blocks ends once it holds so many bytes, however few blocks those are."""
 
+SEGMENT_LENGTHS: Final = (1_000, 100)
+"""Blocks that are kept in one piece where each would be a request: long ones for walks, short ones for what is new."""
+
+SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Longer stretches of large blocks are read block by block: a request more weighs little then."""
+
 CHAIN_STATES_MAX: Final = 64
 """States of chains that a process remembers, so that appending again need not read the whole chain."""
 
 OBJECT_CHECKS_AT_ONCE: Final = 32
-"""Objects of one append that are looked up at the same time."""
+"""Objects that are looked up, or collected, at the same time."""
 
 UPLOAD_STATE_BYTES_MAX: Final = 4_096
 """Largest description of a resumable upload: a key, a size and a time."""
 
 HTTP_CONNECT_S_MAX: Final = 15
 """Longest wait for a connection to another repository."""
+
+REMEMBERED_REF_S_MAX: Final = 5
+"""Longest wait for a head elsewhere when an older one will do: readers wait for it."""
 
 HTTP_SILENCE_S_MAX: Final = 60
 """Longest silence of another repository in the middle of an answer."""
@@ -197,6 +216,15 @@ IPNS_LIFETIME_S: Final = 48 * 3_600
 
 IPNS_RENEWAL_S: Final = 12 * 3_600
 """An IPNS record is published anew after so long: a server that is down for a day loses no name."""
+
+IPFS_STORE_SILENCE_S_MAX: Final = 10
+"""Longest silence of an IPFS node that a repository lies at: it looks for nothing elsewhere, and a client waits."""
+
+IPFS_STORE_WORK_S_MAX: Final = 120
+"""Longest silence of such a node while it takes in what it was sent."""
+
+KNOWN_KEYS_MAX: Final = 200_000
+"""Keys that a store is remembered to have, some 100 bytes each; then all are asked for again."""
 
 IPFS_ROOTS_PER_IMPORT_MAX: Final = 500
 """Objects that go to an IPFS node in one archive, each a root of it: its header stays under 64 KiB."""

@@ -14,12 +14,13 @@ import aiohttp
 from aiohttp import WSCloseCode, web
 
 from catalog.accounts import Account
-from catalog.catalog import open_catalog
+from catalog.catalog import Catalog, open_catalog
 from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
-from opendatafabric.limits import BODY_BUFFER_BYTES
+from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
 from opendatafabric.names import AccountName
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
+from repo_server.background.scrub import ScrubPlan, ScrubRunner
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.directory import Directory
@@ -27,12 +28,18 @@ from repo_server.identity import Identities
 from repo_server.ipfs.keys import IpnsKeys
 from repo_server.ipfs.publishing import Publisher
 from repo_server.logs import SERVER, start_logging
+from repo_server.metrics import Metrics
 from repo_server.middleware import add_browser_headers, around
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
+from repo_server.upstream import Upstream, upstream_of
+from storage.ipfs.access import IpfsAccess
+from storage.ipfs.node_place import NodePlace
 from storage.local.derived import LocalDerivedStore
-from storage.open import open_repository
+from storage.memory import MemoryDerivedStore
+from storage.open import Connection, open_repository
+from storage.repositories import DatasetRepository
 from sync.mirror import MirrorTools
 
 _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
@@ -131,8 +138,7 @@ def _address_of(runner: web.AppRunner, settings: Settings) -> str:
 
 def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[None]]:
     async def prepared(application: web.Application) -> AsyncIterator[None]:
-        repository = await open_repository(str(settings.repo))
-        async with open_catalog(settings.database_url) as catalog:
+        async with _opened(settings) as (repository, catalog):
             owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
             await reindex(
                 repository,
@@ -141,34 +147,72 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
                 default_owner=owner,
                 default_visibility=settings.default_visibility,
             )
-            directory = Directory(
-                repository,
-                catalog.datasets,
-                catalog.version,
-                default_owner=owner,
-                default_visibility=settings.default_visibility,
-            )
-            services = Services(
-                settings=settings,
-                repository=repository,
-                catalog=catalog,
-                identities=Identities(catalog.tokens, catalog.version),
-                directory=directory,
-                now=time.time,
-                pulls=asyncio.Semaphore(settings.pulls_at_once),
-                pushes=asyncio.Semaphore(settings.pushes_at_once),
-                packs=_packs(settings),
-            )
-            application[SERVICES] = services
-            if settings.ipfs_provider:
-                keys = await asyncio.to_thread(IpnsKeys.open, settings.ipfs_key_path)
-                services.publisher = Publisher(repository, directory, catalog, keys, services.now)
-            async with _mirrors(services, owner), _in_background(services):
-                yield
-            await services.identities.settle()
-            await directory.settle()
+            metrics = Metrics()
+            async with upstream_of(settings, catalog.stores, owner, metrics.stores) as upstream:
+                services = await _made(settings, repository, catalog, owner, upstream=upstream, metrics=metrics)
+                application[SERVICES] = services
+                async with _mirrors(services, owner), _in_background(services):
+                    yield
+                await services.identities.settle()
+                await services.directory.settle()
 
     return prepared
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[tuple[DatasetRepository, Catalog]]:
+    """Repository and catalog. No catalog is made in a folder that is no repository, so that is opened first."""
+    if not isinstance(settings.repo, NodePlace):
+        near = _packs(settings) or MemoryDerivedStore(bytes_max=DERIVED_IN_MEMORY_BYTES_MAX)
+        repository = await open_repository(str(settings.repo), near=near)
+        async with open_catalog(settings.database_url) as catalog:
+            yield repository, catalog
+        return
+    token = None if settings.ipfs_token is None else settings.ipfs_token.get_secret_value()
+    async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as session:
+        connection = Connection(
+            session,
+            ipfs=IpfsAccess(settings.repo.rpc, token),
+            tables=catalog.stores,
+            cache_bytes_max=settings.block_cache_bytes_max,
+        )
+        yield await open_repository(str(settings.repo), connection), catalog
+
+
+async def _made(
+    settings: Settings,
+    repository: DatasetRepository,
+    catalog: Catalog,
+    owner: Account,
+    *,
+    upstream: Upstream | None,
+    metrics: Metrics,
+) -> Services:
+    directory = Directory(
+        repository,
+        catalog.datasets,
+        catalog.version,
+        default_owner=owner,
+        default_visibility=settings.default_visibility,
+        metrics=metrics.stores,
+        upstream=upstream,
+    )
+    services = Services(
+        settings=settings,
+        repository=repository,
+        catalog=catalog,
+        identities=Identities(catalog.tokens, catalog.version),
+        directory=directory,
+        now=time.time,
+        metrics=metrics,
+        pulls=asyncio.Semaphore(settings.pulls_at_once),
+        pushes=asyncio.Semaphore(settings.pushes_at_once),
+        packs=_packs(settings),
+    )
+    if settings.ipfs_provider:
+        keys = await asyncio.to_thread(IpnsKeys.open, settings.ipfs_key_path)
+        services.publisher = Publisher(repository, directory, catalog, keys, services.now)
+    return services
 
 
 def _packs(settings: Settings) -> LocalDerivedStore | None:
@@ -194,6 +238,8 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
     if services.mirrors is not None:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
+    if services.settings.scrub_interval_s:
+        tasks.append(asyncio.create_task(_scrubbing(services).run_for_ever()))
     publishing = [] if services.publisher is None else [asyncio.create_task(services.publisher.run())]
     try:
         yield
@@ -206,6 +252,12 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
             task.cancel()
             with suppress(asyncio.CancelledError, OdfError, UnsupportedOperation):
                 await task
+
+
+def _scrubbing(services: Services) -> ScrubRunner:
+    settings = services.settings
+    plan = ScrubPlan(settings.scrub_interval_s, settings.scrub_bytes_per_s, settings.scrub_sources)
+    return ScrubRunner(services.repository, services.catalog, plan, services.metrics.scrubbed)
 
 
 async def _end_conversations(application: web.Application) -> None:

@@ -10,11 +10,12 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from catalog.datasets import Visibility
-from catalog.engine import sqlite_url
+from catalog.engine import sqlite_path, sqlite_url
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import OBJECT_BYTES_MAX
 from pipeline.worker_place import WorkerOptions
 from storage.ipfs.access import IpfsAccess
+from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
 from storage.open import scheme_of
 from storage.s3.location import SCHEMES, S3Location, parse_s3_address
 
@@ -34,11 +35,18 @@ class MetricsAccess(Enum):
 
 
 def _place(given: object) -> object:
-    """Addresses in S3 become locations; the rest are folders."""
-    return parse_s3_address(given) if isinstance(given, str) and scheme_of(given) in SCHEMES else given
+    """Addresses in S3 and at IPFS nodes become locations; the rest are folders."""
+    if isinstance(given, str) and scheme_of(given) in SCHEMES:
+        return parse_s3_address(given)
+    return parse_node_place(given) if isinstance(given, str) and is_node_address(scheme_of(given)) else given
 
 
-Place = Annotated[Path | S3Location, NoDecode, BeforeValidator(_place)]
+def _addresses(given: object) -> object:
+    """Several addresses in one text."""
+    return tuple(given.split()) if isinstance(given, str) else given
+
+
+Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(_place)]
 
 
 class Settings(BaseSettings):
@@ -46,7 +54,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
 
-    repo: Place = Field(Path("repository"), description="folder of the repository, or an address in S3")
+    repo: Place = Field(
+        Path("repository"), description="folder of the repository, or an address in S3 or at an IPFS node"
+    )
     catalog_url: str | None = Field(None, description="SQLAlchemy URL; an SQLite file beside the datasets by default")
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8080, ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -67,6 +77,18 @@ class Settings(BaseSettings):
     pending_lease_s: float = Field(86_400, gt=0, description="how long an unfinished new dataset is kept, in seconds")
     gc_interval_s: float = Field(21_600, ge=0, description="how often garbage is collected, in seconds; 0 is never")
     gc_grace_s: float = Field(86_400, ge=0, description="how long what nobody needs is kept, in seconds")
+    share_objects: bool = Field(
+        True, description="whether equal objects of several datasets are stored once, as hard links, after a collection"
+    )
+    scrub_interval_s: float = Field(
+        2_592_000, ge=0, description="how long after a scrub the next one begins, in seconds; 0 is never"
+    )
+    scrub_bytes_per_s: float = Field(
+        10_485_760, gt=0, description="how fast everything is read again in a scrub, in bytes a second"
+    )
+    scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_addresses)] = Field(
+        (), description="sound copies to heal from besides the mirrors, parted by blanks; {alias} stands for a name"
+    )
     requests_at_once: int = Field(2_000, gt=0, description="requests served at once; more are answered 503")
     pulls_at_once: int = Field(64, gt=0, description="pull conversations at once; more are answered 503")
     pushes_at_once: int = Field(8, gt=0, description="push conversations at once; each may hold 64 MiB")
@@ -81,6 +103,14 @@ class Settings(BaseSettings):
     stop_s: float = Field(30, ge=0, description="how long running requests may go on when the server stops, in seconds")
     packs_bytes_max: int = Field(
         1_073_741_824, ge=0, description="room on disk for finished answers to long pulls; 0 keeps none"
+    )
+    cache_folder: Path | None = Field(
+        None,
+        description="where they are kept, and for S3 what of chains was read; beside the datasets by default, or beside"
+        " the SQLite file of the catalog",
+    )
+    block_cache_bytes_max: int = Field(
+        67_108_864, ge=0, description="room in memory for blocks read from an IPFS node; 0 keeps none"
     )
     reuse_port: bool = Field(False, description="let several server processes share the port")
     access_log: bool = Field(True, description="one line per request")
@@ -102,6 +132,19 @@ class Settings(BaseSettings):
     )
     metrics_access: MetricsAccess = Field(
         MetricsAccess.ADMIN, description="who may read /metrics: admin, or public for everybody who reaches the server"
+    )
+    upstream: str | None = Field(
+        None,
+        pattern=r"^(odf\+)?https?://[^\s?#@]+$",
+        description="a repository whose datasets are fetched and kept when they are asked for here and do not lie here",
+    )
+    upstream_token: SecretStr | None = Field(
+        None, description="token for it; what it gives is public here without one, else as ODF_DEFAULT_VISIBILITY says"
+    )
+    upstream_fresh_s: float = Field(60, ge=0, description="how old a head of it may be, in seconds, before it is asked")
+    upstream_cache: Path | None = Field(None, description="folder for what is kept; beside the datasets by default")
+    upstream_cache_bytes_max: int = Field(
+        10_737_418_240, gt=0, description="room for it; what was used longest ago goes first"
     )
     run_mirrors: bool = Field(True, description="whether this server runs the mirrors of its catalog")
     java_home: str | None = Field(
@@ -160,9 +203,19 @@ class Settings(BaseSettings):
         return self.ipfs_key_file or self._beside_the_datasets("ipfs_key_file") / ".ipns-key"
 
     @property
+    def upstream_cache_path(self) -> Path | None:
+        """Where what an upstream gave is kept; nowhere when the repository is no folder and no other is named."""
+        return self.upstream_cache or (self.repo / ".upstream" if isinstance(self.repo, Path) else None)
+
+    @property
     def packs_path(self) -> Path | None:
-        """Where finished answers to long pulls are kept; nowhere when the repository is no folder."""
-        return self.repo / ".packs" if isinstance(self.repo, Path) else None
+        """Where finished answers to long pulls are kept; ``None`` when no folder is known."""
+        if self.cache_folder is not None:
+            return self.cache_folder
+        if isinstance(self.repo, Path):
+            return self.repo / ".packs"
+        catalog = sqlite_path(self.database_url)
+        return None if catalog is None else catalog.with_name(".packs")
 
     @property
     def database_url(self) -> str:
@@ -173,5 +226,5 @@ class Settings(BaseSettings):
         if isinstance(self.repo, Path):
             return self.repo
         raise MalformedInput(
-            f"setting {setting} is needed when the repository is in S3", hint=f"set ODF_{setting.upper()}"
+            f"setting {setting} is needed when the repository is no folder", hint=f"set ODF_{setting.upper()}"
         )

@@ -10,17 +10,21 @@ from catalog.datasets import DatasetRecord, Datasets, Role, Visibility
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import DatasetNotFound
+from repo_server.measuring import measured
 from repo_server.remembered import Remembered
+from repo_server.upstream import Upstream, UpstreamDataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
+from storage.wrappers.measured import StoreMetrics
 
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A dataset that lies here; ``entry.pending`` while its first push is under way."""
+    """A dataset that lies here, or ``upstream``; ``entry.pending`` while its first push is under way."""
 
     entry: DatasetEntry
     record: DatasetRecord
+    upstream: UpstreamDataset | None = None
 
 
 class Directory:
@@ -34,7 +38,11 @@ class Directory:
         *,
         default_owner: Account,
         default_visibility: Visibility,
+        metrics: StoreMetrics | None = None,
+        upstream: Upstream | None = None,
     ) -> None:
+        self._metrics = metrics
+        self._upstream = upstream
         self._repository = repository
         self._datasets = datasets
         self._default_owner = default_owner
@@ -65,9 +73,17 @@ class Directory:
     async def _look_up(self, ref: DatasetRef) -> Hosted | None:
         entry = await self._entry(ref)
         if entry is None:
-            return None
+            return await self._look_upstream(ref)
         record = await self._datasets.find(entry.id)
+        if self._metrics is not None:
+            entry = measured(entry, self._metrics)
         return Hosted(entry, record or self._unknown(entry))
+
+    async def _look_upstream(self, ref: DatasetRef) -> Hosted | None:
+        if self._upstream is None or not isinstance(ref, DatasetAlias):
+            return None
+        found = await self._upstream.find(ref)
+        return None if found is None else Hosted(*found)
 
     async def _entry(self, ref: DatasetRef) -> DatasetEntry | None:
         for spelling in self._spellings(ref):

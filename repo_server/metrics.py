@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
-from catalog.mirrors import Mirrors
+from catalog.catalog import Catalog
 from repo_server.mirror_states import lag_s
+from storage.scrub import Scrubbed
+from storage.wrappers.measured import StoreMetrics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _MIRROR_GAUGES = {
@@ -23,23 +25,42 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._requests = Counter("odf_requests", "Requests answered.", ("method", "status"), registry=self.registry)
         self._running = Gauge("odf_requests_running", "Requests being answered.", registry=self.registry)
+        self.stores = StoreMetrics(self.registry)
         self._mirrors = {
             name: Gauge(name, text, ("mirror", "direction"), registry=self.registry)
             for name, text in _MIRROR_GAUGES.items()
         }
+
+        self._scrubbed = Counter("odf_scrub_bytes", "Bytes read again by scrubbing.", registry=self.registry)
+        self._damages = Counter(
+            "odf_scrub_damages", "Damaged or missing files that scrubbing found.", registry=self.registry
+        )
+        self._healed = Counter("odf_scrub_healed", "Those of them that were healed.", registry=self.registry)
+        self._scrub_end = Gauge(
+            "odf_scrub_last_end_timestamp_seconds",
+            "When a scrub last came to its end; 0 if never.",
+            registry=self.registry,
+        )
+
+    def scrubbed(self, done: Scrubbed) -> None:
+        """A block or object was read again."""
+        self._scrubbed.inc(done.size)
+        self._damages.inc(done.damage is not None)
+        self._healed.inc(done.healed)
 
     def answered(self, method: str, status: int) -> None:
         """A request ended; methods that nobody knows count as one."""
         known = method if method in {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"} else "other"
         self._requests.labels(known, str(status)).inc()
 
-    async def text(self, mirrors: Mirrors, *, running: int, now: float) -> bytes:
+    async def text(self, catalog: Catalog, *, running: int, now: float) -> bytes:
         """Everything as it is ``now`` (seconds since 1970)."""
         self._running.set(running)
+        self._scrub_end.set((await catalog.scrubs.state()).last_end_at or 0)
         for gauge in self._mirrors.values():
             gauge.clear()
-        for mirror in await mirrors.list():
-            lag = lag_s(await mirrors.datasets(mirror.id), now)
+        for mirror in await catalog.mirrors.list():
+            lag = lag_s(await catalog.mirrors.datasets(mirror.id), now)
             values = (lag, mirror.failures, mirror.last_success_at or 0, mirror.next_run_at)
             for gauge, value in zip(self._mirrors.values(), values, strict=True):
                 gauge.labels(str(mirror.id), mirror.direction.value).set(value)

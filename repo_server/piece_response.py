@@ -22,12 +22,13 @@ async def send_pieces(
     response.content_length = size
     await response.prepare(request)
     if request.method != "HEAD":
-        await _write_all(request, response, pieces)
+        await write_all(request, response, pieces)
     await response.write_eof()
     return response
 
 
-async def _write_all(request: web.Request, response: web.StreamResponse, pieces: AsyncIterator[bytes]) -> None:
+async def write_all(request: web.Request, response: web.StreamResponse, pieces: AsyncIterator[bytes]) -> None:
+    """Send ``pieces`` after headers that are on their way, each in the time that the slowest reader may take."""
     settings = request.app[SERVICES].settings
     try:
         async for piece in pieces:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any, cast
@@ -10,7 +10,7 @@ from typing import Any, cast
 from aiohttp import web
 
 from repo_server.object_response import headers_of, is_known, window_of
-from repo_server.services import SERVICES
+from repo_server.piece_response import write_all
 from storage.protocols import ObjectReader
 from storage.values import ByteRange
 
@@ -35,28 +35,22 @@ async def send_stored(request: web.Request, objects: ObjectReader, key: str, *, 
         response.set_status(HTTPStatus.PARTIAL_CONTENT)
         response.headers["Content-Range"] = window.content_range
     response.content_length = window.count
-    await response.prepare(request)
-    if request.method != "HEAD" and window.count:
-        await _send_pieces(request, response, objects, key, ByteRange(window.start, window.start + window.count))
+    if request.method == "HEAD" or not window.count:
+        await response.prepare(request)
+    else:
+        await _send(request, response, objects.stream(key, ByteRange(window.start, window.start + window.count)))
     await response.write_eof()
     return response
 
 
-async def _send_pieces(
-    request: web.Request, response: web.StreamResponse, objects: ObjectReader, key: str, byte_range: ByteRange
-) -> None:
-    async with aclosing(cast(Any, objects.stream(key, byte_range))) as pieces:
-        async for piece in pieces:
-            await _send_piece(request, response, piece)
+async def _send(request: web.Request, response: web.StreamResponse, stream: AsyncIterator[bytes]) -> None:
+    async with aclosing(cast(Any, stream)) as pieces:
+        first = await anext(pieces, b"")  # what fails before it, fails with a status
+        await response.prepare(request)
+        await write_all(request, response, _after(first, pieces))
 
 
-async def _send_piece(request: web.Request, response: web.StreamResponse, piece: bytes) -> None:
-    """One piece, in the time that the slowest reader may take."""
-    settings = request.app[SERVICES].settings
-    try:
-        async with asyncio.timeout(settings.stall_s + len(piece) / settings.body_bytes_per_s_min):
-            await response.write(piece)
-    except TimeoutError:
-        if request.transport is not None:
-            request.transport.abort()
-        raise ConnectionResetError("the client reads too slowly") from None
+async def _after(first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in pieces:
+        yield piece

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError
+from opendatafabric.multihash import Multihash
 from repo_server.logs import SERVER
 from repo_server.services import Services
 from storage.collect_repository import collect_repository
 from storage.local.objects import LocalObjectStore
-from storage.repository import Repository
+from storage.share import share_objects
 from storage.uploads import Uploads
 
 _INTERVAL_S: Final = 600
@@ -41,16 +43,22 @@ async def _repeat(job: Callable[[], Awaitable[None]], interval_s: float, name: s
 
 
 async def collect_garbage(services: Services) -> None:
-    """Delete what no dataset needs, from every dataset in a folder; elsewhere nobody sees who needs what."""
-    if not isinstance(services.repository, Repository):
-        return
-    freed = 0
-    async for each in collect_repository(services.repository, grace_s=services.settings.gc_grace_s):
+    """Delete what no dataset needs; what is left and equal is stored once."""
+    freed, grace_s, datasets = 0, services.settings.gc_grace_s, services.catalog.datasets
+
+    async def replaced_of_late(dataset_id: DatasetId) -> Sequence[Multihash]:
+        return await datasets.heads_until(dataset_id, since=services.now() - grace_s)
+
+    async for each in collect_repository(services.repository, grace_s=grace_s, spared=replaced_of_late):
         freed += each.collected.freed_bytes
         if each.collected.refused is not None:
             SERVER.warning("dataset %s is damaged, run odf fsck: %s", each.name, each.collected.refused)
     if freed:
         SERVER.info("garbage collection freed %d bytes", freed)
+    if services.settings.share_objects:
+        shared = await share_objects(services.repository, grace_s=grace_s)
+        if shared.count:
+            SERVER.info("%d equal objects share their bytes from now on, %d bytes less", shared.count, shared.bytes)
 
 
 async def sweep(services: Services) -> None:

@@ -8,16 +8,17 @@ saves work and is no part of what makes it safe. A damaged chain is not collecte
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from opendatafabric.errors import HashMismatch, MalformedInput, NotFound, ObjectNotFound, OdfError, StorageError
 from opendatafabric.layout import BLOCKS
-from opendatafabric.limits import LEFTOVER_GRACE_S_MIN, SWEEP_HOLD_S_MAX
+from opendatafabric.limits import LEFTOVER_GRACE_S_MIN, OBJECT_CHECKS_AT_ONCE, SWEEP_HOLD_S_MAX
 from opendatafabric.metadata.events import UnknownEvent
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
@@ -73,8 +74,12 @@ class Collected:
         return {"freed": freed, "kept": self.kept.as_dict(), **refused}
 
 
-async def collect(dataset: Dataset, *, grace_s: float, dry_run: bool = False) -> Collected:
+async def collect(
+    dataset: Dataset, *, grace_s: float, dry_run: bool = False, spared: Sequence[Multihash] = ()
+) -> Collected:
     """Delete what no ref of ``dataset`` leads to and nobody holds, if it is older than ``grace_s``.
+
+    What the heads ``spared`` lead to stays as well: those who read without a lease may be on their way there.
 
     Safe beside any number of pushes, pulls and other collections over the same store, in whatever process.
 
@@ -85,6 +90,7 @@ async def collect(dataset: Dataset, *, grace_s: float, dry_run: bool = False) ->
     store = dataset.writable_objects()
     collecting = _Collecting(store, Collected(), _Reached(), grace_s, dry_run)
     try:
+        await collecting.reached.follow_held(dataset, spared)
         await collecting.reached.follow_refs(dataset)
         unreached = deque([info.key async for info in _addressed(store) if not collecting.reached.has(info.key)])
         await collecting.sweep(dataset, unreached)
@@ -164,7 +170,15 @@ class _Collecting:
                 await self._expire_quarantine(sweep)
             pause_at = time.monotonic() + SWEEP_HOLD_S_MAX
             while unreached and time.monotonic() < pause_at:
-                await self._take(unreached.popleft(), sweep)
+                some = [unreached.popleft() for _ in range(min(len(unreached), OBJECT_CHECKS_AT_ONCE))]
+                await self._take_together(some, sweep)
+
+    async def _take_together(self, keys: Sequence[str], sweep: Sweep) -> None:
+        """Each to its end, whatever becomes of the others: the note may not be withdrawn while one is being deleted."""
+        ended = await asyncio.gather(*(self._take(key, sweep) for key in keys), return_exceptions=True)
+        for failure in ended:
+            if failure is not None:
+                raise failure
 
     async def _take(self, key: str, sweep: Sweep) -> None:
         if self.reached.has(key):
@@ -177,6 +191,7 @@ class _Collecting:
             self.collected.kept.add(info.size)
             return
         if not self.dry_run:
+            await self.store.leases.confirm()
             await to_its_end(self.store.delete(key))
         self.collected.freed[key.partition("/")[0]].add(info.size)
 

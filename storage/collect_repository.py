@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound
+from opendatafabric.multihash import Multihash
 from storage.collect import Collected, collect
-from storage.repository import Repository
+from storage.repositories import DatasetRepository
+
+SparedHeads = Callable[[DatasetId], Awaitable[Sequence[Multihash]]]
+"""Heads of a dataset that were its own until a short while ago: what they lead to stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class CollectedDataset:
 
 
 async def collect_repository(
-    repository: Repository, *, grace_s: float, dry_run: bool = False
+    repository: DatasetRepository, *, grace_s: float, dry_run: bool = False, spared: SparedHeads | None = None
 ) -> AsyncIterator[CollectedDataset]:
     """Collect every dataset, new ones whose first push is under way included; see ``collect``.
 
@@ -32,7 +37,8 @@ async def collect_repository(
     """
     async for entry in repository.iterate(include_pending=True):
         try:
-            collected = await collect(entry.dataset, grace_s=grace_s, dry_run=dry_run)
+            heads = () if spared is None else await spared(entry.id)
+            collected = await collect(entry.dataset, grace_s=grace_s, dry_run=dry_run, spared=heads)
         except DatasetNotFound:
             continue
-        yield CollectedDataset(entry.folder.name, str(entry.alias), collected)
+        yield CollectedDataset(entry.place, str(entry.alias), collected)

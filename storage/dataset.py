@@ -64,6 +64,10 @@ class Dataset:
         self._states = states or ChainStates()
         self._seed: Seed | None = None
 
+    def over(self, objects: ObjectReader, refs: RefStore) -> Dataset:
+        """The same dataset through other stores that lead to it."""
+        return Dataset(objects, refs, states=self._states)
+
     # --- reading
 
     async def head(self, block_ref: str = HEAD) -> Multihash | None:
@@ -272,6 +276,7 @@ class Dataset:
             while (batch := await asyncio.to_thread(next, rest, None)) is not None:
                 await pins.enter_async_context(pinned(objects.leases, batch))
                 await objects.put_many(batch)
+            await objects.leases.confirm()
             await to_its_end(self.refs.compare_and_swap(block_ref, expected=expected_head, new=new_head))
         if state is not None:
             self._states.put(new_head, state)

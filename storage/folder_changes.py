@@ -82,6 +82,21 @@ def hide(root: Path, path: Path) -> Path:
     return hidden
 
 
+def hide_unfinished(root: Path, path: Path) -> Path | None:
+    """Take a dataset from sight that has no head; where it is now, or ``None`` if it has got one by now.
+
+    Whoever sets a head holds the lock of the refs: it is set before this, or fails after it.
+    """
+    with durable.opened_folder(path, REFS) as refs, durable.locked(refs, f"{path.name}/{REFS}"):
+        if (path / REFS / HEAD).exists():
+            return None
+        hidden = root / (_DELETED + secrets.token_hex(8))
+        path.rename(hidden)
+        shutil.rmtree(hidden / REFS)
+    _flush(path.parent)
+    return hidden
+
+
 def remove(hidden: Path) -> None:
     """Remove a folder nobody sees. What cannot be removed now, the sweeper tries again."""
     shutil.rmtree(hidden, ignore_errors=True)

@@ -28,7 +28,8 @@ MARKER_NAME: Final = ".odf-repository"
 ID_NAME: Final = ".dataset-id"
 """A file in ``info/`` with the id of a dataset that lies under its alias, for as long as it has no Seed."""
 
-_NAMELESS: Final = DatasetName("dataset")
+NAMELESS: Final = DatasetAlias(None, DatasetName("dataset"))
+"""What a dataset is called whose name cannot be read."""
 
 
 class RepositoryLayout(Enum):
@@ -96,7 +97,7 @@ def alias_of_path(root: Path, path: Path, *, strict: bool = False) -> DatasetAli
     except MalformedIdentifier:
         if strict:
             raise
-        return DatasetAlias(None, _NAMELESS)
+        return NAMELESS
 
 
 def id_in_name(name: str) -> DatasetId | None:

@@ -8,7 +8,7 @@ are what their names say and that nothing named is missing; whether a chain keep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from opendatafabric.chain.objects import ObjectFile, objects_of
@@ -25,19 +25,17 @@ from opendatafabric.limits import INLINE_HASH_BYTES_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import Seed
 from opendatafabric.multihash import Hasher, Multihash
-from storage import folders
 from storage.dataset import Dataset, object_key
-from storage.folders import DatasetFolder, RepositoryLayout
-from storage.fsck_files import FsckFinding, check_dataset_files, check_repository_files
-from storage.local.objects import LocalObjectStore
-from storage.local.refs import LocalRefStore
-from storage.repository import Repository
+from storage.places import DatasetPlace
+from storage.protocols import Inspected, NamingRefStore
+from storage.repositories import DatasetRepository
+from storage.values import FsckFinding
 
-_RESTORE = "odf scrub --from DIR|URL replaces it from any sound copy; so does pushing or pulling the dataset again"
+_RESTORE = "odf fsck --repair --from DIR|URL replaces it from any sound copy; so does pushing the dataset again"
 _SWEEP = "harmless: left by an interrupted push or a forced one; odf gc removes it"
 
 
-async def fsck(target: Repository | Dataset, *, read_objects: bool = True) -> AsyncIterator[FsckFinding]:
+async def fsck(target: DatasetRepository | Dataset, *, read_objects: bool = True) -> AsyncIterator[FsckFinding]:
     """Every finding about a dataset or about all of a repository, as it is found.
 
     ``read_objects`` off compares the sizes of slices and checkpoints and does not hash them.
@@ -46,33 +44,25 @@ async def fsck(target: Repository | Dataset, *, read_objects: bool = True) -> As
         async for finding in _fsck_dataset(target, read_objects):
             yield finding
         return
-    for finding in await asyncio.to_thread(lambda: list(check_repository_files(target.root))):
+    for finding in await target.strays():
         yield finding
-    for folder in await asyncio.to_thread(_folders, target):
-        async for finding in _fsck_folder(folder, read_objects):
-            yield replace(finding, place=folder.path.name)
+    async for place in target.places():
+        async for finding in _fsck_place(place, read_objects):
+            yield replace(finding, place=place.name)
 
 
-def _folders(repository: Repository) -> list[DatasetFolder]:
-    if repository.layout is RepositoryLayout.SINGLE:
-        alone = folders.describe(repository.root, repository.root)
-        return [] if alone is None else [alone]
-    return sorted(folders.scan(repository.root), key=lambda each: each.alias)
-
-
-async def _fsck_folder(folder: DatasetFolder, read_objects: bool) -> AsyncIterator[FsckFinding]:
-    dataset = Dataset(LocalObjectStore(folder.path), LocalRefStore(folder.path))
-    async for finding in _fsck_dataset(dataset, read_objects):
+async def _fsck_place(place: DatasetPlace, read_objects: bool) -> AsyncIterator[FsckFinding]:
+    async for finding in _fsck_dataset(place.dataset, read_objects):
         yield finding
-    if folder.dataset_id is None or folder.pending:
+    if place.dataset_id is None or place.pending:
         return
     try:
-        seed_id = (await dataset.seed()).dataset_id
+        seed_id = (await place.dataset.seed()).dataset_id
     except OdfError:
         return  # told above
-    if seed_id != folder.dataset_id:
+    if seed_id != place.dataset_id:
         yield FsckFinding(
-            "wrong-folder", folder.path.name, f"the Seed says {seed_id}", "move the folder to the name of its id"
+            "wrong-folder", place.name, f"the Seed says {seed_id}", "move the folder to the name of its id"
         )
 
 
@@ -93,9 +83,8 @@ class _Reached:
 
 
 async def _fsck_dataset(dataset: Dataset, read_objects: bool) -> AsyncIterator[FsckFinding]:
-    if isinstance(dataset.objects, LocalObjectStore):
-        root = dataset.objects.root
-        for finding in await asyncio.to_thread(lambda: list(check_dataset_files(root))):
+    if isinstance(dataset.objects, Inspected):
+        for finding in await dataset.objects.strays():
             yield finding
     reached = _Reached()
     async for finding in _check_chains(dataset, reached):
@@ -125,8 +114,8 @@ async def _check_chains(dataset: Dataset, reached: _Reached) -> AsyncIterator[Fs
                 yield finding
 
 
-async def _ref_names(dataset: Dataset) -> list[str]:
-    if isinstance(dataset.refs, LocalRefStore):
+async def _ref_names(dataset: Dataset) -> Sequence[str]:
+    if isinstance(dataset.refs, NamingRefStore):
         return await dataset.refs.names()
     return sorted(await dataset.refs.list())
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -17,23 +16,9 @@ from storage.folder_changes import HIDDEN_PREFIXES
 from storage.keys import is_object_key
 from storage.local import durable
 from storage.ref_text import is_ref_name
+from storage.values import FsckFinding
 
 _LEFTOVER_REMEDY: Final = "odf fsck --repair removes it once it is older than every running push"
-
-
-@dataclass(frozen=True, slots=True)
-class FsckFinding:
-    """One thing wrong at ``key`` (of the dataset in the folder ``place``): what it is, and what to do about it."""
-
-    code: str
-    key: str
-    message: str
-    remedy: str
-    place: str = ""
-
-    def as_dict(self) -> dict[str, str]:
-        """Plain JSON values."""
-        return {name: getattr(self, name) for name in ("place", "key", "code", "message", "remedy")}
 
 
 def check_dataset_files(root: Path) -> Iterator[FsckFinding]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 
-from opendatafabric.errors import HashMismatch, LimitExceeded, NotFound, PeerUnavailable, SizeMismatch
+from opendatafabric.errors import HashMismatch, LimitExceeded, OdfError
 from opendatafabric.layout import parse_key
 from opendatafabric.limits import OBJECT_BYTES_MAX
 from storage.protocols import ObjectReader, ObjectStore
@@ -22,9 +23,19 @@ async def heal(store: ObjectStore, key: str, sources: Sequence[ObjectReader]) ->
     """
     _, expected_hash = parse_key(key)
     for source in sources:
-        try:
-            await receive_object(store, key, source.stream(key), expected_hash=expected_hash, size_max=OBJECT_BYTES_MAX)
-        except (NotFound, HashMismatch, SizeMismatch, LimitExceeded, PeerUnavailable):
-            continue  # this one does not have it, or not the right bytes
-        return True
+        with suppress(HashMismatch, LimitExceeded, _SourceFailed):  # this one does not have it, or not the right bytes
+            await receive_object(store, key, _read(source, key), expected_hash=expected_hash, size_max=OBJECT_BYTES_MAX)
+            return True
     return False
+
+
+class _SourceFailed(Exception):  # noqa: N818
+    """The source cannot give the object, for whatever reason; ``store`` has nothing to do with it."""
+
+
+async def _read(source: ObjectReader, key: str) -> AsyncIterator[bytes]:
+    try:
+        async for piece in source.stream(key):
+            yield piece
+    except OdfError as error:
+        raise _SourceFailed(key) from error

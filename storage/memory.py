@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from opendatafabric.block_ref import check_block_ref
-from opendatafabric.errors import Conflict, LimitExceeded, ObjectNotFound, UnsupportedOperation
+from opendatafabric.errors import Conflict, LimitExceeded, ObjectNotFound
 from opendatafabric.limits import BLOCK_BYTES_MAX, READ_CHUNK_BYTES
 from opendatafabric.multihash import Multihash, physical_hash
 from storage.hashing_stream import gathered
@@ -129,16 +129,8 @@ class MemoryLeaseStore:
     async def standing(self) -> list[Lease]:
         return list(self.notes.values())
 
-
-class UncollectedLeaseStore(MemoryLeaseStore):
-    """For stores over which processes cannot see each other's notes yet: nobody may sweep, so pins need no seeing."""
-
-    async def place(self, kind: LeaseKind, contents: bytes) -> Lease:
-        if kind is LeaseKind.SWEEP:
-            raise UnsupportedOperation(
-                "garbage in this store cannot be collected while it is in use", hint="pull the dataset into a new place"
-            )
-        return await super().place(kind, contents)
+    async def confirm(self) -> None:
+        """Nobody outlives them here."""
 
 
 class MemoryRefStore:

@@ -16,23 +16,28 @@ from urllib.parse import unquote, urlsplit
 import aiohttp
 
 from opendatafabric.errors import MalformedIdentifier, UnsupportedOperation
+from opendatafabric.limits import IPFS_STORE_SILENCE_S_MAX, IPFS_STORE_WORK_S_MAX
 from storage.dataset import Dataset
+from storage.folders import RepositoryLayout
 from storage.http.objects import HttpObjectReader
 from storage.http.refs import HttpRefStore
 from storage.ipfs.access import IpfsAccess, open_in_ipfs
 from storage.ipfs.node import IpfsNode
+from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
 from storage.ipfs.objects import IpfsObjectStore
 from storage.ipfs.reader import TreeObjectReader, TreeRefStore
-from storage.ipfs.rpc import KuboRpc
+from storage.ipfs.repository import IpfsRepository
+from storage.ipfs.rpc import KuboRpc, Patience
 from storage.ipfs.sources import CarBlocks
 from storage.ipfs.table import StoreTables
 from storage.ipfs.tree import BlockTree
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
-from storage.protocols import ObjectReader, RefStore
+from storage.protocols import DerivedStore, ObjectReader, RefStore
 from storage.repositories import DatasetRepository
 from storage.repository import Repository
 from storage.s3.location import SCHEMES, parse_s3_address
+from storage.static_tree import LocalStaticTree, StaticTree
 
 if TYPE_CHECKING:
     from storage.s3.repository import S3Repository
@@ -49,9 +54,13 @@ class Connection:
     headers: Mapping[str, str] | None = None
     ipfs: IpfsAccess | None = None
     tables: StoreTables | None = None
+    cache_bytes_max: int = 0
+    """Room in memory for blocks that cost a request each."""
 
 
 Stores = tuple[ObjectReader, RefStore]
+
+_AT_NODE: Final = Patience(silence_s=IPFS_STORE_SILENCE_S_MAX, work_s=IPFS_STORE_WORK_S_MAX)
 
 
 def _open_http(address: str, connection: Connection) -> Stores:
@@ -73,16 +82,25 @@ def _open_ipfs(address: str, connection: Connection) -> Stores:
 
 
 def _open_at_node(address: str, connection: Connection) -> Stores:
+    place = parse_node_place(address)
+    node, tables = _node_and_tables(place, connection)
+    return IpfsObjectStore(node, tables.files(place.path), tables.leases(place.path)), tables.refs(place.path)
+
+
+def _repository_at_node(address: str, connection: Connection) -> IpfsRepository:
+    place = parse_node_place(address)
+    node, tables = _node_and_tables(place, connection)
+    return IpfsRepository(node, tables, place, cache_bytes_max=connection.cache_bytes_max)
+
+
+def _node_and_tables(place: NodePlace, connection: Connection) -> tuple[IpfsNode, StoreTables]:
     if connection.session is None or connection.tables is None:
         raise UnsupportedOperation(
-            f"{address} can only be opened beside a catalog",
+            f"{place} can only be opened beside a catalog",
             hint="what lies there under which key is known there alone",
         )
-    scheme, _, rest = address.rstrip("/").partition("://")
     token = None if connection.ipfs is None else connection.ipfs.token
-    rpc = KuboRpc(connection.session, f"{scheme}://{rest.partition('/')[0]}", token=token)
-    place = f"{scheme.lower()}://{rest}"
-    return IpfsObjectStore(IpfsNode(rpc), connection.tables.files(place)), connection.tables.refs(place)
+    return IpfsNode(KuboRpc(connection.session, place.rpc, token=token, patience=_AT_NODE)), connection.tables
 
 
 def _open_s3(address: str, connection: Connection) -> Stores:
@@ -150,27 +168,60 @@ def open_dataset(address: str, connection: Connection | None = None) -> Dataset:
     return Dataset(*open_stores(address, connection))
 
 
-async def open_repository(address: str) -> DatasetRepository:
-    """The repository in a folder of this machine or in S3.
+async def open_repository(
+    address: str, connection: Connection | None = None, *, near: DerivedStore | None = None
+) -> DatasetRepository:
+    """The repository in a folder of this machine, in S3, or at an IPFS node (which needs a connection with tables).
+
+    With ``near`` chains in S3 are walked by segments, kept there too: for serving, not for finding damage.
 
     Raises:
         NotARepository: there is none.
         UnsupportedOperation: another place, or an S3 that does not honour conditional writes.
     """
     if scheme_of(address) in SCHEMES:
-        return await _s3_repository().open(parse_s3_address(address))
+        return await _s3_repository().open(parse_s3_address(address), near=near)
+    if is_node_address(scheme_of(address)):
+        return await _repository_at_node(address, connection or Connection()).open()
     if scheme_of(address) not in {"", "file"}:
         raise UnsupportedOperation(
-            f"{address} is neither a folder of this machine nor in S3", hint="pull or push single datasets"
+            f"{address} is neither a folder of this machine nor in S3 nor at an IPFS node",
+            hint="pull or push single datasets",
         )
     return Repository.open(local_folder(address))
 
 
-async def init_repository(address: str) -> DatasetRepository:
-    """Make a repository there, or open the one that is; errors as ``open_repository``."""
+async def init_repository(
+    address: str, connection: Connection | None = None, *, layout: RepositoryLayout = RepositoryLayout.BY_ID
+) -> DatasetRepository:
+    """Make a repository there, or open the one that is; errors as ``open_repository``. ``layout`` is for folders."""
     if scheme_of(address) in SCHEMES:
         return await _s3_repository().init(parse_s3_address(address))
-    return Repository.init(local_folder(address))
+    if is_node_address(scheme_of(address)):
+        return await _repository_at_node(address, connection or Connection()).init()
+    return Repository.init(local_folder(address), layout)
+
+
+def open_static_tree(address: str) -> StaticTree:
+    """The tree for web servers in a folder of this machine or in S3; whether there is one shows on reading.
+
+    Raises:
+        UnsupportedOperation: another place.
+    """
+    scheme = scheme_of(address)
+    if scheme in {"", "file"}:
+        return LocalStaticTree(local_folder(address))
+    if scheme not in SCHEMES:
+        raise UnsupportedOperation(
+            f"datasets are not exported to {scheme}:// addresses",
+            expected="a folder or s3://bucket/prefix",
+            hint="odf push sends single datasets elsewhere",
+        )
+    try:
+        from storage.s3.static_tree import S3StaticTree  # noqa: PLC0415
+    except ImportError as error:
+        raise _without_extra(error) from error
+    return S3StaticTree(parse_s3_address(address))
 
 
 def _s3_repository() -> type[S3Repository]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.multihash import Multihash
@@ -18,6 +18,7 @@ from storage.values import (
     ByteRange,
     Capabilities,
     Followed,
+    FsckFinding,
     Lease,
     LeaseKind,
     ObjectInfo,
@@ -82,6 +83,13 @@ class LeaseStore(Protocol):
 
     async def standing(self) -> list[Lease]:
         """Every note that stands, whoever placed it."""
+        ...
+
+    async def confirm(self) -> None:
+        """Return if the notes placed here stand still: asked before each deed that relies on them.
+
+        ``TransientStorageError`` when others may have taken their holder for dead.
+        """
         ...
 
 
@@ -175,6 +183,24 @@ class RefStore(Protocol):
 
     async def list(self) -> dict[str, Multihash]:
         """All names and where they point."""
+        ...
+
+
+@runtime_checkable
+class NamingRefStore(Protocol):
+    """A RefStore that knows its refs even when they are damaged."""
+
+    async def names(self) -> Sequence[str]:
+        """The names of all refs, whatever they hold."""
+        ...
+
+
+@runtime_checkable
+class Inspected(Protocol):
+    """A place that others may write to behind our back: an ObjectStore, or a repository."""
+
+    async def strays(self) -> Sequence[FsckFinding]:
+        """What lies there and is none of its keys, and what interrupted changes left."""
         ...
 
 

@@ -7,11 +7,23 @@ from typing import Protocol
 
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import DatasetId
+from storage.folders import RepositoryLayout
+from storage.places import DatasetPlace
 from storage.repository import DatasetEntry
+from storage.values import FsckFinding
 
 
 class DatasetRepository(Protocol):
     """A place that holds many datasets; several processes may work on it at once."""
+
+    @property
+    def layout(self) -> RepositoryLayout:
+        """Where new datasets go."""
+        ...
+
+    async def check(self) -> None:
+        """Return if it can be used now; ``StorageError`` says why not."""
+        ...
 
     async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:
         """The dataset of that id or alias; ``DatasetNotFound`` when there is none that may be seen."""
@@ -19,6 +31,10 @@ class DatasetRepository(Protocol):
 
     def iterate(self, *, include_pending: bool = False) -> AsyncIterator[DatasetEntry]:
         """Every dataset in the order of the aliases."""
+        ...
+
+    def address_of(self, entry: DatasetEntry) -> str:
+        """What opens a dataset of this repository alone."""
         ...
 
     async def create(self, alias: DatasetAlias, dataset_id: DatasetId) -> DatasetEntry:
@@ -34,6 +50,14 @@ class DatasetRepository(Protocol):
 
     async def delete(self, ref: DatasetRef) -> None:
         """Remove a dataset; readers find it whole or not at all."""
+        ...
+
+    def places(self) -> AsyncIterator[DatasetPlace]:
+        """As ``iterate``, pending and damaged ones too, as far as there is something left to look at."""
+        ...
+
+    async def strays(self) -> Sequence[FsckFinding]:
+        """As in ``Inspected``, for what belongs to no dataset."""
         ...
 
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> Sequence[object]:

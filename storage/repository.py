@@ -8,6 +8,7 @@ dataset belongs to ``dataset.py``; which folders count as datasets, to ``folders
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -21,15 +22,19 @@ from opendatafabric.errors import (
     NotARepository,
     OdfError,
     RefCollision,
+    StorageError,
     UnsupportedOperation,
 )
 from storage import folder_changes, folders
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
 from storage.folders import DatasetFolder, RepositoryLayout
+from storage.fsck_files import check_repository_files
 from storage.local import durable
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
+from storage.places import DatasetPlace
+from storage.values import FsckFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,11 @@ class DatasetEntry:
     dataset: Dataset
     path: Path | None
     pending: bool = False
+
+    @property
+    def place(self) -> str:
+        """What its folder is called in the repository; where there are no folders, what it would be called."""
+        return self.id.multibase if self.path is None else self.path.name
 
     @property
     def folder(self) -> Path:
@@ -91,6 +101,15 @@ class Repository:
         """Whether ``open`` finds a repository of many datasets in ``path``."""
         return _layout_of(path) not in {None, RepositoryLayout.SINGLE}
 
+    async def check(self) -> None:
+        """Return if the folder can be used now.
+
+        Raises:
+            StorageError: it cannot.
+        """
+        if not await asyncio.to_thread(os.access, self.root, os.R_OK | os.W_OK | os.X_OK):
+            raise StorageError("the folder of the repository cannot be written to")
+
     # --- finding
 
     async def find(self, ref: DatasetRef, *, include_pending: bool = False) -> DatasetEntry:
@@ -113,6 +132,21 @@ class Repository:
             entry = await self._entry_if_sound(folder)
             if entry is not None:
                 yield entry
+
+    def address_of(self, entry: DatasetEntry) -> str:
+        """As in ``DatasetRepository``."""
+        return str(entry.folder)
+
+    async def places(self) -> AsyncIterator[DatasetPlace]:
+        """As in ``DatasetRepository``."""
+        for folder in sorted(await asyncio.to_thread(self._scan), key=lambda each: each.alias):
+            dataset = self._dataset(folder)
+            name, path = folder.path.name, str(folder.path)
+            yield DatasetPlace(name, path, folder.alias, folder.dataset_id, folder.pending, dataset)
+
+    async def strays(self) -> list[FsckFinding]:
+        """As in ``DatasetRepository``."""
+        return await asyncio.to_thread(lambda: [*check_repository_files(self.root)])
 
     async def _by_id(self, dataset_id: DatasetId) -> DatasetEntry | None:
         direct = await asyncio.to_thread(folders.describe, self.root, self.root / dataset_id.multibase)
@@ -146,12 +180,15 @@ class Repository:
         return found
 
     async def _entry_if_sound(self, folder: DatasetFolder) -> DatasetEntry | None:
-        dataset = Dataset(LocalObjectStore(folder.path), LocalRefStore(folder.path), states=self._states)
+        dataset = self._dataset(folder)
         try:
             dataset_id = folder.dataset_id or await self._seed_id(folder, dataset)
         except OdfError:
             return None
         return DatasetEntry(dataset_id, folder.alias, dataset, folder.path, folder.pending)
+
+    def _dataset(self, folder: DatasetFolder) -> Dataset:
+        return Dataset(LocalObjectStore(folder.path), LocalRefStore(folder.path), states=self._states)
 
     async def _seed_id(self, folder: DatasetFolder, dataset: Dataset) -> DatasetId:
         with durable.translated(f"read {folder.path.name}/"):
@@ -269,13 +306,16 @@ class Repository:
         return entry.folder
 
     def _sweep(self, before: float) -> list[Path]:
+        def is_old(path: Path) -> bool:
+            return folder_changes.last_change(path) < before
+
         with folder_changes.locked(self.root):
-            pending = [found.path for found in self._scan() if found.pending]
-            unused = [*folder_changes.hidden_folders(self.root), *pending]
-            old = [path for path in unused if folder_changes.last_change(path) < before]
-            for path in old:
-                folder_changes.remove(path)
-        return old
+            hidden = [path for path in folder_changes.hidden_folders(self.root) if is_old(path)]
+            pending = [found.path for found in self._scan() if found.pending and is_old(found.path)]
+            given_up = [each for path in pending if (each := folder_changes.hide_unfinished(self.root, path))]
+        for path in (*hidden, *given_up):
+            folder_changes.remove(path)
+        return [*hidden, *given_up]
 
 
 def _layout_of(path: Path) -> RepositoryLayout | None:

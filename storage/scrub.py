@@ -13,8 +13,16 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from opendatafabric.chain.objects import ObjectFile, objects_of
-from opendatafabric.errors import HashMismatch, MalformedIdentifier, MalformedInput, NotFound, OdfError, SizeMismatch
-from opendatafabric.layout import block_key, parse_key
+from opendatafabric.errors import (
+    HashMismatch,
+    MalformedIdentifier,
+    MalformedInput,
+    NotFound,
+    OdfError,
+    SizeMismatch,
+    StorageError,
+)
+from opendatafabric.layout import CHECKPOINTS, DATA, block_key, parse_key
 from opendatafabric.limits import INLINE_HASH_BYTES_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.multihash import Hasher, Multihash
@@ -49,6 +57,11 @@ class Scrubbed:
     damage: OdfError | None = None
     healed: bool = False
 
+    @property
+    def is_object(self) -> bool:
+        """Whether it is a slice or a checkpoint: a scrub can go on behind it."""
+        return self.key.startswith((f"{DATA}/", f"{CHECKPOINTS}/"))
+
     def as_dict(self) -> dict[str, object]:
         """Plain JSON values."""
         damage = None if self.damage is None else self.damage.as_dict()
@@ -62,7 +75,7 @@ async def scrub(
 
     Raises:
         UnsupportedOperation: there are sources and the store can only be read.
-        StorageError: the store failed.
+        StorageError: the store failed in another way than in reading one file.
     """
     scrubbing = _Scrubbing(dataset, sources, pace or Pace())
     async for done in scrubbing.chains():
@@ -96,8 +109,8 @@ class _Scrubbing:
         key, damage = block_key(block_hash), None
         try:
             block = await self._dataset.read_block(block_hash)
-        except (NotFound, HashMismatch, MalformedInput) as error:
-            damage = error
+        except (NotFound, HashMismatch, MalformedInput, StorageError) as error:
+            damage = _of_one_file(error)
             if not await self._heal(key):
                 return Scrubbed(key, 0, error), None
             block = await self._dataset.read_block(block_hash)
@@ -111,8 +124,8 @@ class _Scrubbing:
         key = object_key(file)
         try:
             await self._check(key, file.size)
-        except (NotFound, HashMismatch, SizeMismatch) as error:
-            return Scrubbed(key, file.size, error, await self._heal(key))
+        except (NotFound, HashMismatch, SizeMismatch, StorageError) as error:
+            return Scrubbed(key, file.size, _of_one_file(error), await self._heal(key))
         return Scrubbed(key, file.size)
 
     async def _check(self, key: str, size: int) -> None:
@@ -131,3 +144,10 @@ class _Scrubbing:
 
     async def _heal(self, key: str) -> bool:
         return bool(self._sources) and await heal(self._dataset.writable_objects(), key, self._sources)
+
+
+def _of_one_file(error: OdfError) -> OdfError:
+    """``error``, if it may be what is wrong with one file: a disk that cannot read a sector. Others are raised."""
+    if isinstance(error, StorageError) and error.retryable:
+        raise error
+    return error

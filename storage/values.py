@@ -88,3 +88,18 @@ class Capabilities:
     """``local_path`` names a file that the kernel can send."""
     presigned: bool = False
     """It can sign addresses that are good without a server in between: see ``PresigningStore``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FsckFinding:
+    """One thing wrong at ``key`` (of the dataset in the folder ``place``): what it is, and what to do about it."""
+
+    code: str
+    key: str
+    message: str
+    remedy: str
+    place: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """Plain JSON values."""
+        return {name: getattr(self, name) for name in ("place", "key", "code", "message", "remedy")}

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import DatasetNotFound
-from storage.repository import DatasetEntry, Repository
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 from sync.simple import copy_chain
 from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
 
@@ -24,7 +25,7 @@ class CopiedDataset:
     result: TransferResult
 
 
-async def copy_repository(source: Repository, target: Repository) -> AsyncIterator[CopiedDataset]:
+async def copy_repository(source: DatasetRepository, target: DatasetRepository) -> AsyncIterator[CopiedDataset]:
     """Bring every dataset of ``source`` into ``target`` under the same name and id.
 
     Raises:
@@ -39,7 +40,7 @@ async def copy_repository(source: Repository, target: Repository) -> AsyncIterat
         yield CopiedDataset(entry.alias, result)
 
 
-async def _rename_if_needed(target: Repository, entry: DatasetEntry) -> None:
+async def _rename_if_needed(target: DatasetRepository, entry: DatasetEntry) -> None:
     try:
         there = await target.find(entry.id, include_pending=True)
     except DatasetNotFound:

@@ -22,9 +22,11 @@ from storage.dataset import Dataset
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.index import TreeIndex
 from storage.ipfs.node import IpfsNode
+from storage.ipfs.pinning import PinningService
 from storage.ipfs.rpc import KuboRpc, Patience
 from storage.open import scheme_of
 from storage.s3.location import SCHEMES
+from sync.ipfs_pin import PinState, parse_pin_target, pin_by_service
 from sync.ipfs_publish import IpfsMirrorState, parse_ipfs_target, publish_to_ipfs
 from sync.push import push_dataset
 from sync.remote import parse_remote
@@ -86,6 +88,23 @@ async def _publish_by_node(tools: MirrorTools, job: PushJob) -> float:
     return reached.named_at + IPNS_RENEWAL_S
 
 
+async def _pin_by_service(tools: MirrorTools, job: PushJob) -> None:
+    target = parse_pin_target(job.address)
+
+    async def keep(state: PinState) -> None:
+        await job.keep(state.to_plain())
+
+    await pin_by_service(
+        job.dataset_id,
+        job.dataset,
+        target,
+        PinState.from_plain(job.state),
+        service=PinningService(tools.session, target.address, token=job.token, silence_s=tools.patience.silence_s),
+        index=tools.index,
+        keep=keep,
+    )
+
+
 PUSH_KINDS: Final[Mapping[str, PushKind]] = {
     "": _push_to_repository,
     "file": _push_to_repository,
@@ -93,6 +112,8 @@ PUSH_KINDS: Final[Mapping[str, PushKind]] = {
     "kubo+https": _publish_by_node,
     "odf+http": _push_to_repository,
     "odf+https": _push_to_repository,
+    "pin+http": _pin_by_service,
+    "pin+https": _pin_by_service,
     **dict.fromkeys(SCHEMES, _push_to_repository),
 }
 """One row per scheme."""

@@ -79,7 +79,8 @@ class _SmartPull:
 
     async def run(self, source: RemoteLocation, token: str | None) -> TransferResult:
         """One conversation."""
-        if await HttpRefStore(self._session, source.url, token_headers(token)).read(HEAD) is None:
+        source_head = await HttpRefStore(self._session, source.url, token_headers(token)).read(HEAD)
+        if source_head is None:
             raise DatasetNotFound(f"there is no dataset at {source.url}, or not for this token")
         self._dataset = await self._target.find()
         self._head = None if self._dataset is None else await self._dataset.head()
@@ -92,10 +93,13 @@ class _SmartPull:
         }
         options = self._options
         script = pull_client(begin_after=options.since or self._head, stop_at=options.stop_at, force=options.force)
-        async with self._held, open_conversation(self._session, source, "pull", token) as conversation:
-            new_head = await run_script(script, conversation, world)
+        new_head: Multihash | None = source_head
+        if source_head != self._head or options.since is not None or options.stop_at is not None:
+            async with self._held, open_conversation(self._session, source, "pull", token) as conversation:
+                found = await run_script(script, conversation, world)
+            new_head = found or self._head
         moved = sum(counter.done for counter in self._moved)
-        return TransferResult(self._old_heads[0], new_head or self._head, self._plan, moved, options.dry_run)
+        return TransferResult(self._old_heads[0], new_head, self._plan, moved, options.dry_run)
 
     async def _take_plan(self, effect: TakePlan) -> bool:
         if effect.plan.num_blocks > 0:  # else a conversation before this one was cut after its end

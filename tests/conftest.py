@@ -7,12 +7,16 @@ import re
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from storage.s3.location import S3Location, parse_s3_address
+from tests.storage.s3.servers import KEYS, S3Server, versitygw
 
 NO_SKIP_VARIABLE = "ODF_TESTS_NO_SKIP"
 
@@ -54,6 +58,21 @@ def example_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Example
         yield ExampleServer(found[1], var, process)
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0, log.read_text()
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    """A real S3 server."""
+    with versitygw(tmp_path_factory.mktemp("versitygw") / "buckets") as server:
+        yield server
+
+
+@pytest.fixture
+def s3_place(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Location:
+    """An empty place in its bucket, and the keys to it."""
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    return parse_s3_address(f"{s3_server.address}tests/{uuid.uuid4().hex}")
 
 
 def skips_are_failures() -> bool:

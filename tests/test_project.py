@@ -92,6 +92,7 @@ def test_the_licence_is_the_whole_of_apache_2() -> None:
         "tools/ipfs_node.sh",
         "tools/java.sh",
         "tools/lock.sh",
+        "tools/minio_server.sh",
         "tools/s3_server.sh",
         ".ci/run",
     ],

@@ -12,7 +12,7 @@ import typer
 
 from cli.bulk import run_each
 from cli.commands.block import read_text
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
@@ -21,7 +21,8 @@ from opendatafabric.dataset_ref import DatasetRef
 from opendatafabric.did import DatasetId, new_dataset_id
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.snapshot import DatasetSnapshot
-from storage.repository import DatasetEntry, Repository
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 
 
 def command(
@@ -35,7 +36,7 @@ def command(
     Example:
         odf add --repo my-repository examples/sources/airports.yaml
     """
-    target = local_repository(repository)
+    target = asyncio.run(repository_at(repository))
 
     def add_file(file: Path) -> None:
         for snapshot in read_snapshots(read_text(file)):
@@ -48,7 +49,7 @@ def command(
     run_each(files, add_file, as_json=as_json)
 
 
-async def add_snapshot(target: Repository, snapshot: DatasetSnapshot) -> DatasetEntry:
+async def add_snapshot(target: DatasetRepository, snapshot: DatasetSnapshot) -> DatasetEntry:
     """Create the dataset, write its first blocks, set its head.
 
     Raises:

@@ -10,7 +10,7 @@ import typer
 
 from catalog.snapshot import copy_catalog
 from cli.catalogs import settings_for
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from cli.transfers import print_transfer
@@ -33,8 +33,7 @@ def command(
     Example:
         odf backup /backup/datasets --repo my-repository
     """
-    source = local_repository(repository)
-    asyncio.run(_copy(source, Repository.init(folder, source.layout), as_json=as_json))
+    asyncio.run(_copy(repository, folder, as_json=as_json))
     url = settings_for(repository).database_url
     copied = asyncio.run(copy_catalog(url, folder / CATALOG_NAME))
     if as_json:
@@ -43,6 +42,7 @@ def command(
         print_line("catalog copied" if copied else "there is no catalog yet")
 
 
-async def _copy(source: Repository, target: Repository, *, as_json: bool) -> None:
-    async for copied in copy_repository(source, target):
+async def _copy(repository: str, folder: Path, *, as_json: bool) -> None:
+    source = await repository_at(repository)
+    async for copied in copy_repository(source, Repository.init(folder, source.layout)):
         print_transfer(str(copied.alias), copied.result, as_json=as_json)

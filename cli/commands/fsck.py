@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from cli.datasets import connected, local_repository, locate
+from cli.datasets import connected, locate, repository_at
 from cli.exit_codes import ExitCode
+from cli.healing import CopiesOption
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note
+from cli.repair import repair as run_repair
 from storage import folders
 from storage.fsck import fsck
-from storage.fsck_files import FsckFinding, remove_leftovers
+from storage.repositories import DatasetRepository
 from storage.repository import Repository
+from storage.values import FsckFinding
 
 HARMLESS: Final = frozenset({"leftover", "orphan", "damaged-orphan", "foreign-file"})
 """Codes of findings that take nothing away from any dataset."""
-
-LEFTOVER_AGE_S_MIN: Final = 24 * 3600
-"""Younger leftovers may belong to a push that is running."""
 
 
 def command(
@@ -34,23 +33,28 @@ def command(
         bool, typer.Option("--quick", help="Compare the sizes of slices and checkpoints, do not hash them.")
     ] = False,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Remove what interrupted writes left more than a day ago.")
+        bool,
+        typer.Option("--repair", help="Heal damage from the copies, remove what interrupted writes left a day ago."),
     ] = False,
+    copies: CopiesOption = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Look for damage on disk: bad heads, missing or changed files, leftovers. Changes nothing without --repair.
+    """Look for damage: bad heads, missing or changed files, leftovers. Changes nothing without --repair.
 
-    Ends with 0 when there is nothing but harmless leftovers, with 3 when something is damaged.
+    Each finding says what would repair it. Ends with 0 when there is nothing but harmless leftovers, with 3 when
+    something is damaged, or still is after the repair.
 
     \b
     Example:
         odf fsck --repo my-repository
         odf fsck ./dataset-folder
+        odf fsck --repair --from "https://mirror.example.org/{alias}/"
     """
+    if copies and not repair:
+        raise typer.BadParameter("--from needs --repair: without it nothing is changed")
     if repair:
-        for key in remove_leftovers(local_repository(ref or repository).root, before=time.time() - LEFTOVER_AGE_S_MIN):
-            print_note(f"removed {key}")
+        asyncio.run(run_repair(ref, repository, copies or ()))
     damaged = asyncio.run(_print_findings(ref, repository, quick=quick, as_json=as_json))
     if damaged:
         raise typer.Exit(ExitCode.INVALID)
@@ -71,7 +75,7 @@ async def _print_findings(ref: str | None, repository: str, *, quick: bool, as_j
 
 
 async def _findings(ref: str | None, repository: str, *, quick: bool) -> AsyncIterator[FsckFinding]:
-    target = _repository_named(ref, repository)
+    target = await _repository_named(ref, repository)
     if target is not None:
         async for finding in fsck(target, read_objects=not quick):
             yield finding
@@ -81,10 +85,11 @@ async def _findings(ref: str | None, repository: str, *, quick: bool) -> AsyncIt
             yield finding
 
 
-def _repository_named(ref: str | None, repository: str) -> Repository | None:
-    if ref is None:
-        return local_repository(repository)
-    folder = Path(ref)
+async def _repository_named(ref: str | None, repository: str) -> DatasetRepository | None:
+    return await repository_at(repository) if ref is None else _repository_in(Path(ref))
+
+
+def _repository_in(folder: Path) -> Repository | None:
     return Repository.open(folder) if folder.is_dir() and not folders.is_dataset_folder(folder) else None
 
 

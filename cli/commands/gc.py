@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import format_bytes, print_json, print_line, print_note
 from storage.collect import Amount
 from storage.collect_repository import CollectedDataset, collect_repository
-from storage.repository import Repository
+from storage.share import share_objects
 
 GRACE_H: float = 24
 """Hours that an object nobody needs is kept: an interrupted push finds it again."""
@@ -24,29 +24,42 @@ def command(
     grace_h: Annotated[
         float, typer.Option("--grace", metavar="HOURS", min=0, help="Keep what is younger; 0 keeps nothing.")
     ] = GRACE_H,
+    share: Annotated[
+        bool, typer.Option("--share/--no-share", help="Store equal objects of several datasets once, as hard links.")
+    ] = True,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
     """Delete blocks and objects that no head leads to, and what interrupted uploads left. Safe while servers run.
+
+    Equal objects of several datasets are then stored once.
 
     Ends with 3 when a dataset is damaged: it is left as it is.
 
     \b
     Example:
         odf gc --dry-run --repo my-repository
-        odf gc --grace 0
+        odf gc --grace 0 --repo s3+https://minio.example.org/bucket/datasets
     """
-    done = asyncio.run(_collect_all(local_repository(repository), grace_s=grace_h * 3600, dry_run=dry_run))
+    done, shared = asyncio.run(_collect_all(repository, grace_s=grace_h * 3600, dry_run=dry_run, share=share))
     if as_json:
-        print_json({"dry_run": dry_run, "datasets": [each.as_dict() for each in done], **_total(done)})
+        datasets = [each.as_dict() for each in done]
+        print_json({"dry_run": dry_run, "datasets": datasets, **_total(done), "shared": shared.as_dict()})
     else:
         _print_for_people(done, dry_run=dry_run)
+        if shared.count:
+            verb = "would be" if dry_run else "are now"
+            print_line(f"{_size(shared)} {verb} names of equal objects of other datasets")
     if any(each.collected.refused is not None for each in done):
         raise typer.Exit(ExitCode.INVALID)
 
 
-async def _collect_all(repository: Repository, *, grace_s: float, dry_run: bool) -> list[CollectedDataset]:
-    return [each async for each in collect_repository(repository, grace_s=grace_s, dry_run=dry_run)]
+async def _collect_all(
+    repository: str, *, grace_s: float, dry_run: bool, share: bool
+) -> tuple[list[CollectedDataset], Amount]:
+    place = await repository_at(repository)
+    done = [each async for each in collect_repository(place, grace_s=grace_s, dry_run=dry_run)]
+    return done, await share_objects(place, grace_s=grace_s, dry_run=dry_run) if share else Amount()
 
 
 def _total(done: list[CollectedDataset]) -> dict[str, object]:

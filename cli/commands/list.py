@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_table
 from storage.repository import DatasetEntry
@@ -28,7 +28,7 @@ def command(repository: RepositoryOption = ".", as_json: AsJson = False) -> None
 
 
 async def _rows(repository: str) -> list[dict[str, str]]:
-    return [await _row(entry) async for entry in local_repository(repository).iterate()]
+    return [await _row(entry) async for entry in (await repository_at(repository)).iterate()]
 
 
 async def _row(entry: DatasetEntry) -> dict[str, str]:

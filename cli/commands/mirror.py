@@ -52,7 +52,7 @@ def add(
     ] = None,
     schedule: Annotated[
         str | None,
-        typer.Option("--schedule", metavar="CRON", help="Five fields of cron, in UTC; a push follows every change."),
+        typer.Option("--schedule", metavar="CRON", help="Five fields of cron, in UTC, or on-change."),
     ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
@@ -136,10 +136,8 @@ def _new_mirror(target: str, push: str | None, pull: list[str] | None, schedule:
         pattern = str(DatasetAliasPattern.from_text(push))
         return NewMirror(Direction.PUSH, target, pattern, schedule or ON_CHANGE, token)
     parse_remote(target)
-    if schedule == ON_CHANGE:
-        raise typer.BadParameter("a pull cannot follow changes: give it a schedule")
     names = ",".join(str(DatasetAlias.from_text(name)) for name in pull or ())
-    return NewMirror(Direction.PULL, target, names, schedule or "* * * * *", token)
+    return NewMirror(Direction.PULL, target, names, schedule or ON_CHANGE, token)
 
 
 def _node_token(target: str) -> str | None:

@@ -10,7 +10,7 @@ import typer
 
 from cli.bulk import run_each
 from cli.credentials import token_for
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.ipfs import IpfsGateway, Trustless, ipfs_access
 from cli.options import AsJson, RepositoryOption
 from cli.progress import progress_bars
@@ -19,7 +19,7 @@ from cli.transfers import local_alias, print_transfer
 from opendatafabric.multihash import Multihash
 from storage.dataset_config import Direction
 from storage.ipfs.access import IpfsAccess
-from storage.repository import Repository
+from storage.repositories import DatasetRepository
 from sync.pull import pull_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
@@ -62,7 +62,7 @@ def command(
         dry_run=dry_run,
         since=None if since is None else Multihash.from_text(since),
     )
-    target = local_repository(repository)
+    target = asyncio.run(repository_at(repository))
     access = ipfs_access(ipfs_gateway, trustless=trustless)
 
     def pull_one(given: str) -> None:
@@ -71,7 +71,7 @@ def command(
         place = RepositoryTarget(target, local_alias(source, name or known_as))
         result = asyncio.run(_pull(source, place, options, access))
         if not dry_run:
-            remember(asyncio.run(target.find(place.alias)).folder, Direction.PULL, remote)
+            remember(asyncio.run(target.find(place.alias)).path, Direction.PULL, remote)
         print_transfer(str(place.alias), result, as_json=as_json)
 
     if len(remotes) == 1:
@@ -80,13 +80,13 @@ def command(
         run_each(remotes, pull_one, as_json=as_json)
 
 
-async def _remote_of(given: str, target: Repository) -> tuple[str, str | None]:
+async def _remote_of(given: str, target: DatasetRepository) -> tuple[str, str | None]:
     """Where to pull from, and what the dataset is called here if it is here."""
     ref = local_ref(given)
     if ref is None:
         return given, None
     entry = await target.find(ref)
-    return remembered(given, entry.folder, Direction.PULL), str(entry.alias)
+    return remembered(given, entry.path, Direction.PULL), str(entry.alias)
 
 
 async def _pull(

@@ -7,7 +7,7 @@ import asyncio
 from catalog.catalog import open_catalog
 from catalog.reindex import Reindexed, reindex
 from cli.catalogs import settings_for
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from opendatafabric.names import AccountName
@@ -32,7 +32,7 @@ async def _reindex(repository: str) -> Reindexed:
     async with open_catalog(settings.database_url) as catalog:
         owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
         return await reindex(
-            local_repository(repository),
+            await repository_at(repository),
             catalog.accounts,
             catalog.datasets,
             default_owner=owner,

@@ -11,32 +11,23 @@ import aiohttp
 import typer
 
 from catalog.audit import Audit
+from catalog.scrubs import note_damage
 from cli.catalogs import catalog_of
-from cli.credentials import token_for
-from cli.datasets import local_repository
+from cli.datasets import repository_at
 from cli.exit_codes import ExitCode
+from cli.healing import CopiesOption, open_copies
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note
 from opendatafabric.dataset_ref import parse_dataset_ref
-from storage.open import Connection, open_objects
-from storage.protocols import ObjectReader
 from storage.repository import DatasetEntry
 from storage.scrub import Pace, Scrubbed, scrub
 
-ALIAS = "{alias}"
 MEBIBYTE = 1024 * 1024
 
 
 def command(
     ref: Annotated[str | None, typer.Argument(metavar="REF", help="A dataset; all of --repo if not given.")] = None,
-    sources: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            metavar="DIR|URL",
-            help="A sound copy; {alias} stands for the name of the dataset. Repeatable.",
-        ),
-    ] = None,
+    sources: CopiesOption = None,
     rate_mib: Annotated[
         float | None, typer.Option("--rate", metavar="MIB", min=0.001, help="Read at most so many MiB a second.")
     ] = None,
@@ -72,12 +63,15 @@ class _Scrub:
 
     async def run(self, repository: str, ref: str | None, after: str) -> int:
         """Scrub; how many were not healed."""
-        root = local_repository(repository)
+        root = await repository_at(repository)
         entries = [await root.find(parse_dataset_ref(ref))] if ref else [entry async for entry in root.iterate()]
         async with catalog_of(repository) as catalog, aiohttp.ClientSession() as session:
             for entry in entries:
                 async for done in scrub(
-                    entry.dataset, sources=self._open(session, entry), pace=self._pace, after=after
+                    entry.dataset,
+                    sources=open_copies(session, self._addresses, entry.alias),
+                    pace=self._pace,
+                    after=after,
                 ):
                     await self._note(entry, done, catalog.audit)
         if not self._as_json:
@@ -85,23 +79,13 @@ class _Scrub:
             print_line(f"{checked} files read, {damaged} damaged, {healed} of them healed")
         return self._counts["damaged"] - self._counts["healed"]
 
-    def _open(self, session: aiohttp.ClientSession, entry: DatasetEntry) -> list[ObjectReader]:
-        opened = []
-        for address in self._addresses:
-            place = address.replace(ALIAS, str(entry.alias))
-            token = token_for(place)
-            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-            opened.append(open_objects(place, Connection(session, headers)))
-        return opened
-
     async def _note(self, entry: DatasetEntry, done: Scrubbed, audit: Audit) -> None:
         self._counts["checked"] += 1
         if done.damage is None:
             return
         self._counts["damaged"] += 1
         self._counts["healed"] += done.healed
-        details = {"key": done.key, "code": done.damage.code, "message": done.damage.message}
-        await audit.append("healed" if done.healed else "damaged", str(entry.alias), details)
+        await note_damage(audit, entry.alias, done)
         if self._as_json:
             print_json({"name": str(entry.alias), **done.as_dict()}, indent=None)
         else:

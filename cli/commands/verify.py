@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.datasets import Located, connected, datasets_in, local_repository, locate_all
+from cli.datasets import Located, connected, datasets_in, locate_all, repository_at
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_note, print_text
@@ -62,7 +62,7 @@ async def _verify_all(refs: list[str], repository: str) -> list[tuple[str, Repor
     if refs:
         places = [place for ref in refs for place in await locate_all(ref, repository)]
     else:
-        places = datasets_in(local_repository(repository))
+        places = await datasets_in(await repository_at(repository))
     return [(place.name, await _verify_one(place)) for place in sorted(places, key=lambda each: each.name)]
 
 

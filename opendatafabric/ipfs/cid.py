@@ -51,6 +51,12 @@ IDENTITY_BYTES_MAX: Final = 128
 
 _V0_PREFIX: Final = bytes([HashFunction.SHA2_256, DIGEST_BYTES])
 _V0_BYTES: Final = len(_V0_PREFIX) + DIGEST_BYTES
+_COMMON: Final = {
+    bytes((1, codec, HashFunction.SHA2_256, DIGEST_BYTES)): (codec, HashFunction.SHA2_256)
+    for codec in (Codec.RAW, Codec.DAG_PB)
+}
+"""How nearly every CID in a folder begins, so that those are read at a glance."""
+
 _V0_CHARS: Final = 46
 _HASHERS: Final = {HashFunction.SHA2_256: hashlib.sha256, HashFunction.SHA3_256: hashlib.sha3_256}
 
@@ -160,6 +166,9 @@ def read_cid(data: bytes, position: int = 0) -> tuple[Cid, int]:
         end = position + _V0_BYTES
         digest = _digest(data, position + 2, DIGEST_BYTES)
         return Cid(Codec.DAG_PB, HashFunction.SHA2_256, digest, 0), end
+    common = _COMMON.get(data[position : position + 4])
+    if common is not None:
+        return Cid(*common, _digest(data, position + 4, DIGEST_BYTES)), position + 4 + DIGEST_BYTES
     version, position = decode_varint(data, position)
     if version != 1:
         raise MalformedIdentifier("a CID is of an unknown version", expected="0 or 1", found=version)

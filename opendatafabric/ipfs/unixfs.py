@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 from opendatafabric.errors import MalformedDag
@@ -34,6 +35,10 @@ class Profile:
 
 KUBO_RAW_LEAVES: Final = Profile("cidv1-raw-256k-174", 256 * 1024, 174, 256 * 1024)
 """What ``ipfs add --cid-version 1 --raw-leaves`` does, and with it kamu."""
+
+_REMEMBERED_MAX: Final = 16
+_REMEMBERED_BYTES_MAX: Final = 512 * 1024
+"""So many blocks that were read stay read, and none that is larger than a folder of one block gets."""
 
 
 class Kind(IntEnum):
@@ -159,6 +164,12 @@ def read_unixfs(cid: Cid, block: bytes) -> UnixFsNode:
         return UnixFsNode(Kind.RAW, (), block, len(block), (), 0, 0)
     if cid.codec is not Codec.DAG_PB:
         raise MalformedDag(f"{cid} is no part of a file or folder", expected="raw or dag-pb", found=cid.codec.name)
+    return _known_unixfs(block) if len(block) <= _REMEMBERED_BYTES_MAX else _unixfs(decode_node(block))
+
+
+@lru_cache(_REMEMBERED_MAX)
+def _known_unixfs(block: bytes) -> UnixFsNode:
+    """A walk, a comparison and the next change look at the same few folders; a large one takes a while to read."""
     return _unixfs(decode_node(block))
 
 

@@ -42,6 +42,9 @@ WAIT_S_MAX: Final = 3_600.0
 LOOK_AGAIN_S: Final = 3_600.0
 """A push that follows every move is run so often anyway: other programs move heads too."""
 
+POLL_HEAD_S: Final = 15.0
+"""A pull that follows every move asks for the head so often, one small request a dataset."""
+
 _POLL_S: Final = 15.0
 _AT_ONCE: Final = 4
 
@@ -140,7 +143,9 @@ class MirrorRunner:
         now = self._place.now()
         if failures:
             return now + jittered_wait_s(failures - 1, first_wait_s=FIRST_WAIT_S, wait_s_max=WAIT_S_MAX)
-        return now + LOOK_AGAIN_S if mirror.schedule == ON_CHANGE else next_time(mirror.schedule, now)
+        if mirror.schedule != ON_CHANGE:
+            return next_time(mirror.schedule, now)
+        return now + (LOOK_AGAIN_S if mirror.direction is Direction.PUSH else POLL_HEAD_S)
 
     async def _copy_all(self, mirror: Mirror) -> list[_Copied]:
         """Every dataset of the mirror, one after another."""

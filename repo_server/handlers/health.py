@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from typing import Final
 
 from aiohttp import web
 
@@ -19,6 +18,9 @@ from repo_server.metrics import CONTENT_TYPE
 from repo_server.problems import json_response
 from repo_server.services import SERVICES, Services
 
+_CHECK_S_MAX: Final = 5
+"""Whoever watches the server waits no longer."""
+
 
 async def get_health(request: web.Request) -> web.StreamResponse:
     """``GET /system/health``: the process answers."""
@@ -26,7 +28,7 @@ async def get_health(request: web.Request) -> web.StreamResponse:
 
 
 async def get_ready(request: web.Request) -> web.StreamResponse:
-    """``GET /system/ready``: the folder and the database can be used, and the server is not stopping."""
+    """``GET /system/ready``: repository and database can be used, and the server is not stopping."""
     services = request.app[SERVICES]
     reason = "stopping" if services.stopping else await _what_is_wrong(services)
     if reason is None:
@@ -54,7 +56,7 @@ async def get_metrics(request: web.Request) -> web.StreamResponse:
     services = request.app[SERVICES]
     if services.settings.metrics_access is MetricsAccess.ADMIN:
         await require_admin(request)
-    text = await services.metrics.text(services.catalog.mirrors, running=services.requests, now=services.now())
+    text = await services.metrics.text(services.catalog, running=services.requests, now=services.now())
     return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 
 
@@ -65,11 +67,14 @@ async def _what_is_wrong(services: Services) -> str | None:
         pass
     except OdfError:
         return "the catalog cannot be read"
-    folder = services.settings.repo
-    if not isinstance(folder, Path):
-        return None
-    writable = await asyncio.to_thread(os.access, folder, os.R_OK | os.W_OK | os.X_OK)
-    return None if writable else "the folder of the repository cannot be written to"
+    try:
+        async with asyncio.timeout(_CHECK_S_MAX):
+            await services.repository.check()
+    except OdfError as error:
+        return error.message
+    except TimeoutError:
+        return f"the repository did not answer within {_CHECK_S_MAX} s"
+    return None
 
 
 def _version() -> str:

@@ -28,7 +28,7 @@ async def get_ref(request: web.Request) -> web.StreamResponse:
     head = await _head_of(found)
     if head is None:
         return web.Response(status=HTTPStatus.NOT_FOUND)
-    headers = {"ETag": f'"{head}"', "Cache-Control": "no-cache"}
+    headers = {"ETag": f'"{head}"', "Cache-Control": "no-cache", **await _freshness(found)}
     if request.headers.get("If-None-Match") == headers["ETag"]:
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     return web.Response(text=str(head), headers=headers)
@@ -57,6 +57,11 @@ async def put_data(request: web.Request) -> web.StreamResponse:
 async def put_checkpoint(request: web.Request) -> web.StreamResponse:
     """``PUT checkpoints/{hash}``."""
     return await _put(request, CHECKPOINTS)
+
+
+async def _freshness(found: Visit) -> dict[str, str]:
+    upstream = found.dataset.upstream
+    return {} if upstream is None else upstream.headers(await upstream.told())
 
 
 async def _head_of(found: Visit) -> Multihash | None:

@@ -18,6 +18,7 @@ from opendatafabric.errors import DatasetNotFound, RefCollision
 from opendatafabric.multihash import Multihash
 from repo_server.conversations import conversation
 from repo_server.gate import Refused, Visit, visit, visit_for_push
+from repo_server.measuring import measured
 from repo_server.object_urls import OwnUrls
 from repo_server.problems import message, plain
 from storage.dataset import Dataset
@@ -130,7 +131,7 @@ class _Target:
         await self.found.services.catalog.datasets.forget(dataset_id)
         await self.found.services.catalog.datasets.put(record)
         self.dataset_id = dataset_id
-        return made.dataset
+        return measured(made, self.found.services.metrics.stores).dataset
 
     async def note(self, expected_head: Multihash | None, new_head: Multihash) -> None:
         """A head moved: look at the dataset anew, and write it down."""

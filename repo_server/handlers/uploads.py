@@ -20,6 +20,7 @@ from repo_server.handlers.simple import hash_of
 from repo_server.problems import plain
 from storage.local.objects import LocalObjectStore
 from storage.uploads import Upload, Uploads
+from storage.wrappers.passing import innermost
 
 LENGTH: Final = "Upload-Length"
 OFFSET: Final = "Upload-Offset"
@@ -72,7 +73,7 @@ async def cancel(request: web.Request) -> web.StreamResponse:
 
 
 def _uploads(found: Visit) -> Uploads:
-    store = found.dataset.entry.dataset.objects
+    store = innermost(found.dataset.entry.dataset.objects)
     if not isinstance(store, LocalObjectStore):
         raise UnsupportedOperation("this dataset takes no resumable uploads", hint="put the object in one piece")
     return Uploads(store, lease_s=found.services.settings.upload_lease_s)

@@ -37,6 +37,8 @@ TTL_S: Final = 60
 """How long others may keep a record before they ask again."""
 
 _ROUND_S: Final = 300
+_RETRY_S: Final = 30
+"""How soon a round comes after something failed that a later try may help."""
 
 
 class Publisher:
@@ -75,23 +77,25 @@ class Publisher:
         next_round = clock()
         while not self._stopping:
             if clock() >= next_round:
-                await self.publish_all()
-                next_round = clock() + _ROUND_S
+                next_round = clock() + (_ROUND_S if await self.publish_all() else _RETRY_S)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), next_round - clock())
             self._wake.clear()
             waiting, self._waiting = self._waiting, set()
-            await self._publish_each(waiting)
+            if not await self._publish_each(waiting):
+                next_round = min(next_round, clock() + _RETRY_S)
 
-    async def publish_all(self) -> None:
-        """One round over everything. What fails is logged and tried in the next one."""
+    async def publish_all(self) -> bool:
+        """One round over everything; whether the next one may wait. What fails is logged and tried in the next one."""
         try:
             public = [entry.id async for entry in self._repository.iterate() if await self._is_public(entry.id)]
-            await self._publish_each(public)
+            done = await self._publish_each(public)
             for gone in set(await self._catalog.ipfs.published_datasets()) - set(public):
                 await self._forget(gone)
         except OdfError as error:
             SERVER.warning("a round of publishing to IPFS failed: %s", error)
+            return not error.retryable
+        return done
 
     async def publish(self, dataset_id: DatasetId) -> PublishedTree | None:
         """Bring tree and record of a dataset up to its head; one that is not public has neither.
@@ -108,14 +112,18 @@ class Publisher:
             await self._catalog.ipns.replace(dataset_id, lambda known: self._renewed(tree, known))
         return tree
 
-    async def _publish_each(self, dataset_ids: Iterable[DatasetId]) -> None:
+    async def _publish_each(self, dataset_ids: Iterable[DatasetId]) -> bool:
+        """Whether nothing failed that a later try may help."""
+        done = True
         for dataset_id in dataset_ids:
             if self._stopping:
-                return
+                break
             try:
                 await self.publish(dataset_id)
             except OdfError as error:
+                done = done and not error.retryable
                 SERVER.warning("%s could not be published to IPFS: %s", dataset_id, error)
+        return done
 
     async def _is_public(self, dataset_id: DatasetId) -> bool:
         hosted = await self._directory.find(dataset_id)

@@ -1,8 +1,9 @@
 """Objects in IPFS: their bytes at a node, pinned, and a table that knows which key is which CID.
 
 Before anything is named, it was cut into blocks here as well and the node agreed on the CID. Nothing in IPFS can be
-compared and swapped, so refs lie beside the table. What no key names any more is unpinned; the node's own garbage
-collection, which is never started from here, gives the space back.
+compared and swapped, so refs and leases lie beside the table. What no key names any more is unpinned, now or, when the
+node does not answer, by the next sweep; the node's own garbage collection, which is never started from here, gives the
+space back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import aclosing, suppress
 from itertools import chain, islice
 from pathlib import Path
 
-from opendatafabric.errors import HashMismatch, NotFound, ObjectNotFound, OdfError
+from opendatafabric.errors import HashMismatch, NotFound, ObjectNotFound, OdfError, TransientStorageError
 from opendatafabric.ipfs.car import car_header, car_section
 from opendatafabric.ipfs.cid import Block, Cid, Codec
 from opendatafabric.ipfs.unixfs import FileImport, import_file
@@ -24,7 +25,6 @@ from storage.hashing_stream import gathered
 from storage.ipfs.node import IpfsNode
 from storage.ipfs.table import FileTable, HeldFile, NamedFile
 from storage.keys import split_key
-from storage.memory import UncollectedLeaseStore
 from storage.protocols import LeaseStore
 from storage.reading import followed, joined
 from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
@@ -33,11 +33,11 @@ Infos = list[ObjectInfo]
 
 
 class IpfsObjectStore:
-    """An ObjectStore of one dataset at a node; ``table`` is its part of the catalog."""
+    """An ObjectStore of one dataset at a node; ``table`` and ``leases`` are its part of the catalog."""
 
-    def __init__(self, node: IpfsNode, table: FileTable) -> None:
+    def __init__(self, node: IpfsNode, table: FileTable, leases: LeaseStore) -> None:
         self.capabilities = Capabilities(writable=True, listable=True)
-        self.leases: LeaseStore = UncollectedLeaseStore()
+        self.leases = leases
         self._node = node
         self._table = table
 
@@ -110,14 +110,12 @@ class IpfsObjectStore:
         await self._release(await self._table.remove(key))
 
     async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
-        """As ``sweep``; the table does not say what it forgot."""
+        held = await self._table.held_before(before)
         if not dry_run:
-            await self.sweep(before=before)
-        return []
-
-    async def sweep(self, *, before: float) -> None:
-        """Forget what was quarantined before that moment (seconds since 1970) and never published."""
-        await self._release(await self._table.let_go_before(before))
+            for token, _, _ in held:
+                await self._release(await self._table.let_go(token))
+            await unpin_released(self._node, self._table)
+        return [ObjectInfo(token, size, since) for token, size, since in held]
 
     async def _put(self, objects: Mapping[str, bytes], mode: WriteMode) -> None:
         cut = await asyncio.to_thread(lambda: [_Cut(data) for data in objects.values()])
@@ -137,10 +135,8 @@ class IpfsObjectStore:
         await self._node.import_car(_car(roots, blocks), roots=roots)
 
     async def _release(self, released: Sequence[Cid]) -> None:
-        for cid in released:
-            await self._node.unpin(cid)
-        for cid in await self._table.needed(released):  # whoever came meanwhile may have pinned before we unpinned
-            await self._node.pin(cid)
+        with suppress(TransientStorageError):  # they are noted as released, and unpinned by the next sweep
+            await _unpin(self._node, self._table, released)
 
     async def _find(self, key: str) -> NamedFile:
         split_key(key)
@@ -148,6 +144,22 @@ class IpfsObjectStore:
         if found is None:
             raise ObjectNotFound(f"{key} is not in the store")
         return found
+
+
+async def unpin_released(node: IpfsNode, table: FileTable) -> None:
+    """Unpin what was released, of whatever dataset, while the node did not answer.
+
+    Raises:
+        TransientStorageError: it does not answer yet.
+    """
+    await _unpin(node, table, await table.released())
+
+
+async def _unpin(node: IpfsNode, table: FileTable, released: Sequence[Cid]) -> None:
+    for cid in released:
+        await node.unpin(cid)
+    for cid in await table.unpinned(released):  # whoever came meanwhile may have pinned before we unpinned
+        await node.pin(cid)
 
 
 class _Passing:

@@ -10,9 +10,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
+from opendatafabric.did import DatasetId
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.multihash import Multihash
-from storage.protocols import RefStore
+from storage.protocols import LeaseStore, RefStore
 from storage.values import WriteMode
 
 
@@ -37,7 +39,10 @@ class HeldFile:
 
 
 class FileTable(Protocol):
-    """The files of one dataset. *Released* are CIDs that no dataset names or holds any more."""
+    """The files of one dataset.
+
+    *Released* are CIDs that no dataset names or holds any more: noted until somebody says that they were unpinned.
+    """
 
     async def find(self, key: str) -> NamedFile | None:
         """What ``key`` names."""
@@ -64,22 +69,75 @@ class FileTable(Protocol):
         """Hold a file no longer; what is released. An unknown token is no error."""
         ...
 
-    async def let_go_before(self, moment: float) -> Sequence[Cid]:
-        """Hold nothing any longer that was held before ``moment``; what is released."""
+    async def held_before(self, moment: float) -> Sequence[tuple[str, int, float]]:
+        """What this dataset holds since before ``moment``: token, size, since when."""
         ...
 
     async def remove(self, key: str) -> Sequence[Cid]:
         """Name ``key`` no longer; what is released. An absent key is no error."""
         ...
 
-    async def needed(self, cids: Collection[Cid]) -> set[Cid]:
-        """Those of ``cids`` that some dataset names or holds."""
+    async def released(self) -> Sequence[Cid]:
+        """What was released, of whatever dataset, and not unpinned yet."""
+        ...
+
+    async def unpinned(self, cids: Collection[Cid]) -> set[Cid]:
+        """Note that these were unpinned; those of them that some dataset names or holds again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDataset:
+    """A dataset of a repository; ``pending`` ones have no head yet."""
+
+    id: DatasetId
+    alias: DatasetAlias
+    pending: bool
+
+
+class DatasetTable(Protocol):
+    """The datasets of one repository. Every change is one transaction, together with the tables of the datasets."""
+
+    async def make(self) -> None:
+        """Make the repository; one that is there stays as it is."""
+        ...
+
+    async def exists(self) -> bool:
+        """Whether it was made."""
+        ...
+
+    async def find(self, ref: DatasetRef) -> StoredDataset | None:
+        """The dataset of that id or alias."""
+        ...
+
+    async def list(self) -> Sequence[StoredDataset]:
+        """All of them in the order of the aliases."""
+        ...
+
+    async def create(self, alias: DatasetAlias, dataset_id: DatasetId) -> None:
+        """A pending dataset; errors as ``DatasetRepository.create``."""
+        ...
+
+    async def rename(self, dataset_id: DatasetId, alias: DatasetAlias) -> None:
+        """Errors as ``DatasetRepository.rename``."""
+        ...
+
+    async def remove(self, dataset_id: DatasetId) -> None:
+        """Remove a dataset with its refs and files; ``DatasetNotFound`` when there is none."""
+        ...
+
+    async def remove_pending(self, before: float) -> Sequence[DatasetId]:
+        """Remove pending datasets into which nothing was written since that moment; which these were."""
         ...
 
 
 class StoreTables(Protocol):
-    """Where stores that need a database find their part of it; ``place`` names one dataset's."""
+    """Where stores that need a database find their part of it; ``place`` names one dataset's, or a repository's."""
 
     def files(self, place: str) -> FileTable: ...
 
     def refs(self, place: str) -> RefStore: ...
+
+    def leases(self, place: str) -> LeaseStore: ...
+
+    def datasets(self, place: str) -> DatasetTable: ...

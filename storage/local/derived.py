@@ -7,7 +7,6 @@ removed. Its time says when it was last used. Losing the folder loses nothing.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import re
 from contextlib import suppress
@@ -16,10 +15,10 @@ from typing import Final
 
 from opendatafabric.errors import LimitExceeded
 from opendatafabric.limits import DERIVED_NAME_CHARS_MAX
+from storage.derived import SEAL_BYTES, seal, unsealed
 from storage.local import durable
 
 _NAME: Final = re.compile(rf"[0-9a-z][0-9a-z-]{{0,{DERIVED_NAME_CHARS_MAX - 1}}}", re.ASCII)
-_DIGEST_BYTES: Final = 32
 _WRITTEN_WITHIN_S: Final = 3_600
 """A hidden file older than that was left by a process that ended."""
 
@@ -35,7 +34,7 @@ class LocalDerivedStore:
         return await asyncio.to_thread(self._read, _checked(name))
 
     async def keep(self, name: str, data: bytes) -> None:
-        if _DIGEST_BYTES + len(data) <= self._bytes_max:
+        if SEAL_BYTES + len(data) <= self._bytes_max:
             await asyncio.to_thread(self._keep, _checked(name), data)
 
     async def sweep(self, *, unused_for_s: float, now: float) -> int:
@@ -47,10 +46,10 @@ class LocalDerivedStore:
     def _read(self, name: str) -> bytes | None:
         with suppress(OSError, LimitExceeded), durable.opened_folder(self._folder) as folder:
             data = durable.read_file(folder, name, size_max=self._bytes_max)
-            kept = memoryview(data)[_DIGEST_BYTES:]
-            if data[:_DIGEST_BYTES] == _digest(name, kept):
+            kept = unsealed(name, data)
+            if kept is not None:
                 os.utime(name, dir_fd=folder, follow_symlinks=False)
-                return bytes(kept)
+                return kept
             os.unlink(name, dir_fd=folder)
         return None
 
@@ -65,7 +64,7 @@ class LocalDerivedStore:
         pending = durable.pending_name()
         with durable.removed_on_failure(folder, pending):
             with durable.opened(pending, durable.CREATE_FLAGS, folder) as descriptor:
-                durable.write_all(descriptor, _digest(name, data))
+                durable.write_all(descriptor, seal(name, data))
                 durable.write_all(descriptor, data)
             os.rename(pending, name, src_dir_fd=folder, dst_dir_fd=folder)
 
@@ -98,10 +97,3 @@ class LocalDerivedStore:
 def _checked(name: str) -> str:
     assert _NAME.fullmatch(name), name
     return name
-
-
-def _digest(name: str, data: bytes | memoryview) -> bytes:
-    # Nobody else reads these, so it need not be the hash of the format: this one takes half the time.
-    digest = hashlib.blake2b(name.encode() + b"\0", digest_size=_DIGEST_BYTES)
-    digest.update(data)
-    return digest.digest()

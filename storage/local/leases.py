@@ -38,6 +38,9 @@ class LocalLeaseStore:
     async def standing(self) -> list[Lease]:
         return await asyncio.to_thread(self._standing)
 
+    async def confirm(self) -> None:
+        """The kernel keeps the locks for as long as this process lives."""
+
     # --- in a thread
 
     def _place(self, kind: LeaseKind, contents: bytes) -> Lease:

@@ -16,6 +16,7 @@ from typing import Final
 from opendatafabric.errors import Conflict, ObjectNotFound, OdfError
 from opendatafabric.layout import DATA, INFO
 from opendatafabric.limits import BLOCK_BYTES_MAX, READ_CHUNK_BYTES
+from storage.fsck_files import check_dataset_files
 from storage.hashing_stream import hash_while
 from storage.keys import OBJECT_FOLDERS, is_addressed, is_object_key, split_key
 from storage.local import durable
@@ -23,7 +24,7 @@ from storage.local.leases import LocalLeaseStore
 from storage.local.pending import PendingFile
 from storage.local.quarantine_files import expire
 from storage.protocols import LeaseStore
-from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
+from storage.values import ByteRange, Capabilities, Followed, FsckFinding, ObjectInfo, Quarantined, WriteMode
 
 QUARANTINE_FOLDER: Final = DATA
 """Where arriving bytes wait: on the file system they will be published on, whatever they turn out to be."""
@@ -103,6 +104,10 @@ class LocalObjectStore:
 
     async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
         return await asyncio.to_thread(expire, self.root, before=before, dry_run=dry_run)
+
+    async def strays(self) -> Sequence[FsckFinding]:
+        """As in ``Inspected``."""
+        return await asyncio.to_thread(lambda: [*check_dataset_files(self.root)])
 
     async def delete(self, key: str) -> None:
         await asyncio.to_thread(self._remove, *split_key(key))

@@ -17,7 +17,14 @@ from obstore.exceptions import (
     UnauthenticatedError,
 )
 
-from opendatafabric.errors import ObjectNotFound, OdfError, StorageError, StorageFull, TransientStorageError
+from opendatafabric.errors import (
+    ObjectNotFound,
+    OdfError,
+    StorageError,
+    StorageFull,
+    TransientStorageError,
+    UnsupportedOperation,
+)
 
 _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CODE: Final = re.compile(r"<Code>(\w{1,60})</Code>")
@@ -26,6 +33,9 @@ _FULL: Final = frozenset(
 )
 _LATER: Final = frozenset({408, 409, 425, 429})
 _KEYS: Final = "are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, those of this store?"
+
+
+_CAPABLE: Final = "use one with conditional writes, multipart uploads and copies, e.g. AWS S3 or MinIO"
 
 
 class ConditionError(Exception):
@@ -72,13 +82,13 @@ def _of_status(what: str, status: int, code: str) -> OdfError:
         return StorageFull(said, hint="free space in the store or raise its quota, then repeat")
     if status == 0:
         return TransientStorageError(f"{what}: the store cannot be reached, or broke off")
+    if status == HTTPStatus.NOT_IMPLEMENTED:
+        return UnsupportedOperation(said, hint=f"this store cannot do that: {_CAPABLE}")
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _LATER:
         return TransientStorageError(said)
     if status == HTTPStatus.NOT_FOUND:
         return _absent(what, code)
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return StorageError(said, hint=_KEYS)
-    return StorageError(said)
+    return StorageError(said, hint=_KEYS if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN} else None)
 
 
 def _absent(what: str, text: str) -> OdfError:

@@ -10,7 +10,10 @@ from storage.hashing_stream import gathered
 
 
 class Incoming:
-    """The pieces of one object. ``failure`` keeps what the caller's stream raised: a client library may reword it."""
+    """The pieces of one object; ``ended`` once the last was taken.
+
+    ``failure`` keeps what the caller's stream raised: a client library may reword it.
+    """
 
     def __init__(self, pieces: AsyncIterator[bytes], *, size_max: int) -> None:
         self.hasher = Hasher()
@@ -24,7 +27,6 @@ class Incoming:
         while sum(map(len, taken)) < count:
             piece = await self._next()
             if piece is None:
-                self.ended = True
                 break
             taken.append(piece)
             await asyncio.to_thread(self.hasher.update, piece)
@@ -41,7 +43,9 @@ class Incoming:
 
     async def _next(self) -> bytes | None:
         try:
-            return await anext(self._pieces, None)
+            piece = await anext(self._pieces, None)
         except BaseException as failure:
             self.failure = failure
             raise
+        self.ended = piece is None
+        return piece

@@ -19,6 +19,7 @@ from opendatafabric.errors import (
     Conflict,
     LimitExceeded,
     ObjectNotFound,
+    OdfError,
     StorageError,
     TransientStorageError,
 )
@@ -31,20 +32,25 @@ from opendatafabric.limits import (
     S3_WINDOWS_AHEAD,
 )
 from storage.keys import is_addressed, is_object_key, split_key
-from storage.memory import UncollectedLeaseStore
 from storage.protocols import LeaseStore
 from storage.reading import followed
 from storage.s3.client import bucket_at
 from storage.s3.copying import copy_object
 from storage.s3.errors import ConditionError, is_beyond_the_end, translated
 from storage.s3.incoming import Incoming
+from storage.s3.leases import S3LeaseStore
+from storage.s3.leftovers import expire_waiting, give_up_uploads
 from storage.s3.location import S3Location
 from storage.s3.pending import pending_path, pending_paths, pending_token
 from storage.s3.retries import retried
-from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
+from storage.s3.strays import strays_in
+from storage.values import ByteRange, Capabilities, Followed, FsckFinding, ObjectInfo, Quarantined, WriteMode
 
 _WRITING_BYTES: Final = 4 * S3_PART_BYTES
 """What the parts of one upload may take while they are under way; at least two of them are."""
+
+
+Infos = list[ObjectInfo]
 
 
 class S3ObjectStore:
@@ -52,7 +58,7 @@ class S3ObjectStore:
 
     def __init__(self, location: S3Location) -> None:
         self.capabilities = Capabilities(writable=True, listable=True, presigned=True)
-        self.leases: LeaseStore = UncollectedLeaseStore()
+        self.leases: LeaseStore = S3LeaseStore(location)
         self.location = location
         self.bucket = bucket_at(location.bucket, location.endpoint)
 
@@ -202,28 +208,38 @@ class S3ObjectStore:
 
     async def quarantine(self, pieces: AsyncIterator[bytes], *, size_max: int) -> Quarantined:
         token = pending_token()
-        incoming = Incoming(pieces, size_max=size_max)
-        path, store = pending_path(self.location, token), await self.bucket.store()
+        path, incoming = pending_path(self.location, token), Incoming(pieces, size_max=size_max)
         try:
-            with translated("take in an object"):
-                head = await incoming.take(S3_PART_BYTES)
-                if incoming.ended:
-                    await obstore.put_async(store, path, b"".join(head), use_multipart=False)
-                else:
-                    part_bytes = max(S3_PART_BYTES, -(-size_max // (S3_PARTS_MAX - 1)))
-                    await obstore.put_async(
-                        store,
-                        path,
-                        incoming.after(head),
-                        use_multipart=True,
-                        chunk_size=part_bytes,
-                        max_concurrency=max(2, _WRITING_BYTES // part_bytes),
-                    )
-        except BaseException:
+            await self._take_in(path, incoming, size_max)
+        except BaseException as error:
             if incoming.failure is not None:
                 raise incoming.failure from None
-            raise
+            if not isinstance(error, OdfError) or not await self._has_all(path, incoming):
+                raise
         return Quarantined(token, incoming.hasher.finish(), incoming.hasher.size)
+
+    async def _take_in(self, path: str, incoming: Incoming, size_max: int) -> None:
+        head, store = await incoming.take(S3_PART_BYTES), await self.bucket.store()
+        part_bytes = max(S3_PART_BYTES, -(-size_max // (S3_PARTS_MAX - 1)))
+        try:
+            with translated("take in an object"):
+                await obstore.put_async(
+                    store,
+                    path,
+                    b"".join(head) if incoming.ended else incoming.after(head),
+                    use_multipart=not incoming.ended,
+                    chunk_size=part_bytes,
+                    max_concurrency=max(2, _WRITING_BYTES // part_bytes),
+                )
+        except ObjectNotFound as error:  # what is not there any more is the upload, which the library gave up
+            raise TransientStorageError("take in an object: the store broke off", hint="upload it again") from error
+
+    async def _has_all(self, path: str, incoming: Incoming) -> bool:
+        """Whether everything that came lies there: the answer to the last request may have been lost."""
+        with suppress(OdfError), translated(f"look at {path}"):
+            there = await obstore.head_async(await self.bucket.store(), path)
+            return incoming.ended and there["size"] == incoming.hasher.size
+        return False
 
     async def publish(self, quarantined: Quarantined, key: str) -> None:
         path = self._path(key)
@@ -239,6 +255,14 @@ class S3ObjectStore:
     async def discard(self, quarantined: Quarantined) -> None:
         with suppress(ObjectNotFound):
             await self._delete_all(pending_paths(self.location, quarantined.token))
+
+    async def expire_quarantine(self, *, before: float, dry_run: bool = False) -> Infos:
+        waiting = await expire_waiting(self.bucket, self.location, before=before, dry_run=dry_run)
+        return waiting + await give_up_uploads(self.bucket, self.location, before=before, dry_run=dry_run)
+
+    async def strays(self) -> Sequence[FsckFinding]:
+        """As in ``Inspected``."""
+        return await strays_in(self.bucket, self.location)
 
     async def delete(self, key: str) -> None:
         await self._delete(self._path(key))

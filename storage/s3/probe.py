@@ -18,16 +18,18 @@ from storage.s3.location import S3Location
 
 
 async def require_conditions(bucket: S3Bucket, location: S3Location) -> None:
-    """Return if writes below ``location`` are conditional when asked so; looked at once per process.
+    """Return if writes below ``location`` are conditional when asked so, and listed at once; tried once per process.
 
     Raises:
-        UnsupportedOperation: the store overwrites what it was told not to.
+        UnsupportedOperation: the store overwrites what it was told not to, or lists later.
     """
     if bucket.conditions_proved:
         return
-    path = location.path(f".odf-probe-{secrets.token_hex(8)}")
+    folder = location.path(f".odf-probe-{secrets.token_hex(8)}")
+    path = f"{folder}/cell"
     try:
         await _prove(Cells(bucket), path)
+        await _prove_listing(bucket, folder)
     finally:
         with translated(f"delete {path}"):
             await obstore.delete_async(await bucket.store(), path)
@@ -46,6 +48,13 @@ async def _prove(cells: Cells, path: str) -> None:
         raise _refused(path, "an object that nobody changed cannot be replaced (If-Match)")
     if await cells.swap(path, first, b"fourth"):
         raise _refused(path, "an object that was changed meanwhile is replaced (If-Match)")
+
+
+async def _prove_listing(bucket: S3Bucket, folder: str) -> None:
+    with translated(f"list {folder}/"):
+        listed = await obstore.list_with_delimiter_async(await bucket.store(), folder)
+    if not listed["objects"]:
+        raise _refused(folder, "what was just written is not listed, so nobody would see what others are about to do")
 
 
 def _refused(path: str, why: str) -> UnsupportedOperation:

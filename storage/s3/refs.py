@@ -27,16 +27,16 @@ class S3RefStore:
     """A RefStore at ``location``, safe for any number of processes."""
 
     def __init__(self, location: S3Location) -> None:
-        self._location = location
+        self.location = location
         self._bucket = bucket_at(location.bucket, location.endpoint)
         self._cells = Cells(self._bucket)
 
     async def read(self, name: str) -> Multihash | None:
-        return _head_in(name, await self._cells.read(self._location.path(ref_key(name))))
+        return _head_in(name, await self._cells.read(self.location.path(ref_key(name))))
 
     async def compare_and_swap(self, name: str, *, expected: Multihash | None, new: Multihash | None) -> None:
-        path = self._location.path(ref_key(name))
-        await require_conditions(self._bucket, self._location)
+        path = self.location.path(ref_key(name))
+        await require_conditions(self._bucket, self.location)
         for _ in range(_ROUNDS_MAX):
             cell = await self._cells.read(path)
             actual = _head_in(name, cell)
@@ -47,11 +47,12 @@ class S3RefStore:
         raise TransientStorageError(f"{name} is moved too often by others", hint="try again")
 
     async def list(self) -> dict[str, Multihash]:
-        found = {name: await self.read(name) for name in await self._names()}
+        found = {name: await self.read(name) for name in await self.names()}
         return {name: head for name, head in found.items() if head is not None}
 
-    async def _names(self) -> Names:
-        store, folder = await self._bucket.store(), self._location.path(REFS)
+    async def names(self) -> Names:
+        """Names of all refs, of those too that cannot be read."""
+        store, folder = await self._bucket.store(), self.location.path(REFS)
         with translated(f"list {folder}/"):
             listed = await obstore.list_with_delimiter_async(store, folder)
         names = (each["path"].rpartition("/")[2] for each in listed["objects"])

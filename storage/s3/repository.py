@@ -7,11 +7,10 @@ left over from a change that was cut short, and whoever wants it may take it.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Final, TypeVar
+from typing import Final
 
 import obstore
 
@@ -30,28 +29,35 @@ from opendatafabric.layout import INFO_ALIAS
 from opendatafabric.limits import S3_REQUESTS_AT_ONCE, S3_RETRIES_MAX
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
-from storage.folders import MARKER_NAME, RepositoryLayout, id_in_name
+from storage.folders import MARKER_NAME, NAMELESS, RepositoryLayout, id_in_name
+from storage.places import DatasetPlace
+from storage.protocols import DerivedStore
 from storage.repository import DatasetEntry
+from storage.s3.at_once import at_once
 from storage.s3.cells import Cell, Cells
 from storage.s3.client import bucket_at
 from storage.s3.errors import translated
-from storage.s3.leftovers import delete_all, last_change, remove_leftovers
+from storage.s3.leftovers import delete_all, last_change
 from storage.s3.location import S3Location
 from storage.s3.presign import S3PresigningStore
 from storage.s3.probe import require_conditions
 from storage.s3.refs import S3RefStore
+from storage.s3.segments import S3SegmentedStore
+from storage.values import FsckFinding
 
-T = TypeVar("T")
 _NAMES: Final = ".names"
 _LEAVING: Final = b"~"
 """The alias of a dataset that is being deleted; no dataset is called so."""
+_NAME_REMEDY: Final = "write the name there, as ACCOUNT/NAME, with any client of S3"
 
 
 class S3Repository:
     """The datasets below ``location``; made by ``open`` or ``init``."""
 
-    def __init__(self, location: S3Location) -> None:
+    def __init__(self, location: S3Location, *, near: DerivedStore | None = None) -> None:
         self.location = location
+        self.layout = RepositoryLayout.BY_ID
+        self._near = near
         self._bucket = bucket_at(location.bucket, location.endpoint)
         self._cells = Cells(self._bucket)
         self._states = ChainStates()
@@ -71,18 +77,22 @@ class S3Repository:
         return repository
 
     @classmethod
-    async def open(cls, location: S3Location) -> S3Repository:
-        """The repository at ``location``.
+    async def open(cls, location: S3Location, *, near: DerivedStore | None = None) -> S3Repository:
+        """The repository at ``location``; with ``near`` its chains are walked by segments, which are kept there too.
 
         Raises:
             NotARepository: there is none.
             UnsupportedOperation: the store does not honour conditional writes.
         """
-        repository = cls(location)
+        repository = cls(location, near=near)
         if (await repository._cells.read(location.path(MARKER_NAME))).value is None:
             raise NotARepository(f"{location} is no repository", hint=f"make one with: odf init {location}")
         await require_conditions(repository._bucket, location)
         return repository
+
+    async def check(self) -> None:
+        """As in ``DatasetRepository``."""
+        await self._cells.read(self.location.path(MARKER_NAME))
 
     # --- finding
 
@@ -95,13 +105,45 @@ class S3Repository:
 
     async def iterate(self, *, include_pending: bool = False) -> AsyncIterator[DatasetEntry]:
         """Every dataset in the order of the aliases. Those that another program laid down get their names claimed."""
-        found = await self._each(self._by_id)
+        found = await at_once(self._by_id, await self._ids())
         for entry in sorted((each for each in found if each is not None), key=lambda each: each.alias):
             if entry.pending and not include_pending:
                 continue
             with suppress(NameCollision):
                 await self._claim_name(entry.alias, entry.id)
             yield entry
+
+    def address_of(self, entry: DatasetEntry) -> str:
+        """As in ``DatasetRepository``."""
+        return str(self._place(entry.id))
+
+    async def places(self) -> AsyncIterator[DatasetPlace]:
+        """As in ``DatasetRepository``; a dataset without a readable name is called as in a folder."""
+        found = await at_once(self._place_of, await self._ids())
+        for place in sorted((each for each in found if each is not None), key=lambda each: each.alias):
+            yield place
+
+    async def strays(self) -> list[FsckFinding]:
+        """Datasets that nobody finds because their alias cannot be read."""
+        found = await at_once(self._nameless, await self._ids())
+        return [each for each in found if each is not None]
+
+    async def _place_of(self, dataset_id: DatasetId) -> DatasetPlace | None:
+        cell = await self._cells.read(self._record(dataset_id))
+        if cell.value == _LEAVING:
+            return None
+        entry = await self._entry(dataset_id, _alias_in(cell) or NAMELESS)
+        if cell.value is None and entry.pending:
+            return None  # deleted
+        address = self.address_of(entry)
+        return DatasetPlace(entry.place, address, entry.alias, dataset_id, entry.pending, entry.dataset)
+
+    async def _nameless(self, dataset_id: DatasetId) -> FsckFinding | None:
+        cell = await self._cells.read(self._record(dataset_id))
+        if _alias_in(cell) is not None or await self._place_of(dataset_id) is None:
+            return None
+        key = f"{dataset_id.multibase}/{INFO_ALIAS}"
+        return FsckFinding("damaged-alias", key, "no name, so that nobody finds the dataset", _NAME_REMEDY)
 
     async def _by_id(self, dataset_id: DatasetId) -> DatasetEntry | None:
         alias = _alias_in(await self._cells.read(self._record(dataset_id)))
@@ -114,7 +156,7 @@ class S3Repository:
 
     async def _entry(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
         place = self._place(dataset_id)
-        dataset = Dataset(S3PresigningStore(place), S3RefStore(place), states=self._states)
+        dataset = Dataset(self._objects(place), S3RefStore(place), states=self._states)
         try:
             pending = await dataset.head() is None
         except MalformedIdentifier:
@@ -171,18 +213,19 @@ class S3Repository:
         await self._remove(entry.id)
 
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[str]:
-        """As ``Repository.sweep``; also what uploads left in quarantine, and parts of those that broke off."""
+        """As ``Repository.sweep``."""
         before = (time.time() if now is None else now) - unused_for_s
-        removed = [each for each in await self._each(lambda found: self._sweep_one(found, before)) if each is not None]
-        await remove_leftovers(self._bucket, self.location, before)
-        return removed
+        removed = await at_once(lambda found: self._sweep_one(found, before), await self._ids())
+        return [each for each in removed if each is not None]
 
     async def _sweep_one(self, dataset_id: DatasetId, before: float) -> str | None:
         record = await self._cells.read(self._record(dataset_id))
-        if record.value is None or await last_change(self._bucket, self._place(dataset_id)) >= before:
+        if record.value is None:
             return None
         entry = None if record.value == _LEAVING else await self._by_id(dataset_id)
-        if entry is not None and not entry.pending:
+        if record.value != _LEAVING and (entry is None or not entry.pending):
+            return None
+        if await last_change(self._bucket, self._place(dataset_id)) >= before:
             return None
         if entry is not None:
             await self._replace(self._record(dataset_id), str(entry.alias).encode(), _LEAVING)
@@ -222,21 +265,15 @@ class S3Repository:
 
     # --- places
 
-    async def _each(self, action: Callable[[DatasetId], Awaitable[T]]) -> list[T]:
-        at_once = asyncio.Semaphore(S3_REQUESTS_AT_ONCE)
-
-        async def act(dataset_id: DatasetId) -> T:
-            async with at_once:
-                return await action(dataset_id)
-
-        return await asyncio.gather(*map(act, await self._ids()))
-
     async def _ids(self) -> list[DatasetId]:
         store = await self._bucket.store()
         with translated(f"list {self.location}"):
             listed = await obstore.list_with_delimiter_async(store, self.location.prefix or None)
         ids = (id_in_name(prefix.rstrip("/").rpartition("/")[2]) for prefix in listed["common_prefixes"])
         return [each for each in ids if each is not None]
+
+    def _objects(self, place: S3Location) -> S3PresigningStore:
+        return S3PresigningStore(place) if self._near is None else S3SegmentedStore(place, self._near)
 
     def _place(self, dataset_id: DatasetId) -> S3Location:
         return self.location.below(dataset_id.multibase)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from opendatafabric.limits import BLOCK_BYTES_MAX
 from opendatafabric.multihash import Multihash
-from storage.protocols import LeaseStore, ObjectStore, RefStore
-from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, Quarantined, WriteMode
+from storage.protocols import LeaseStore, ObjectReader, ObjectStore, PresigningStore, RefStore
+from storage.values import ByteRange, Capabilities, Followed, ObjectInfo, PresignedUpload, Quarantined, WriteMode
 
 Infos = list[ObjectInfo]
 
@@ -39,6 +40,17 @@ class PassingObjectStore:
     async def follow(self, key: str, next_key: Callable[[bytes], str | None], *, count_max: int) -> Followed:
         return await self.inner.follow(key, next_key, count_max=count_max)
 
+    # --- where ``capabilities.presigned`` says so
+
+    async def sign_downloads(self, keys: Sequence[str], *, lifetime_s: int) -> list[str]:
+        return await cast(PresigningStore, self.inner).sign_downloads(keys, lifetime_s=lifetime_s)
+
+    async def sign_uploads(self, sizes: Sequence[int], *, lifetime_s: int) -> list[PresignedUpload]:
+        return await cast(PresigningStore, self.inner).sign_uploads(sizes, lifetime_s=lifetime_s)
+
+    async def examine(self, upload: PresignedUpload) -> Quarantined:
+        return await cast(PresigningStore, self.inner).examine(upload)
+
     def list(self, prefix: str = "") -> AsyncIterator[ObjectInfo]:
         return self.inner.list(prefix)
 
@@ -65,6 +77,13 @@ class PassingObjectStore:
 
     async def delete(self, key: str) -> None:
         await self.inner.delete(key)
+
+
+def innermost(store: ObjectReader) -> ObjectReader:
+    """The store that all wrappers are around."""
+    while isinstance(store, PassingObjectStore):
+        store = store.inner
+    return store
 
 
 class PassingRefStore:

@@ -12,7 +12,7 @@ from opendatafabric.dataset_ref import DatasetAlias
 from storage.repository import Repository
 from tests.cli.runner import odf
 from tests.storage.chains import ChainBuilder, dataset_id
-from tests.storage.test_collect import published, replaced
+from tests.suites.collecting import published, replaced
 from tests.suites.dataset import fill
 
 

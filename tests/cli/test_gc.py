@@ -11,8 +11,8 @@ from opendatafabric.dataset_ref import DatasetAlias
 from storage.dataset import Dataset
 from storage.repository import Repository
 from tests.cli.runner import odf
-from tests.storage.chains import dataset_id
-from tests.storage.test_collect import keys_of, published, replaced, store_all
+from tests.storage.chains import ChainBuilder, dataset_id
+from tests.suites.collecting import keys_of, published, replaced, store_all
 from tests.suites.dataset import fill, stored_keys
 
 REPLACED_BYTES = sum(len(block.raw) for block in replaced().blocks[2:]) + len(b"replaced slice")
@@ -64,3 +64,20 @@ def test_a_damaged_dataset_is_left_alone_and_told(dataset: Dataset, tmp_path: Pa
     assert ran.code == 3
     assert "run odf fsck" in ran.stderr
     assert keys(dataset) == before
+
+
+async def _add_copy(folder: Path) -> None:
+    builder = ChainBuilder(dataset_id(2))
+    builder.data(b"kept slice")
+    entry = await Repository.open(folder).create(DatasetAlias.from_text("b"), dataset_id(2))
+    await fill(entry.dataset, builder)
+
+
+def test_equal_objects_are_stored_once_unless_that_is_not_wanted(dataset: Dataset, tmp_path: Path) -> None:
+    asyncio.run(_add_copy(tmp_path))
+    assert odf("gc", "--grace", "0", "--no-share", "--json", "--repo", tmp_path).json()["shared"]["count"] == 0  # type: ignore[index]
+    counted = odf("gc", "--grace", "0", "--dry-run", "--repo", tmp_path)
+    assert counted.lines[-1] == "1 files, 10 B, would be names of equal objects of other datasets"
+    shared = odf("gc", "--grace", "0", "--json", "--repo", tmp_path).json()["shared"]  # type: ignore[index]
+    assert shared == {"count": 1, "bytes": len(b"kept slice")}
+    assert odf("fsck", "--repo", tmp_path).code == 0

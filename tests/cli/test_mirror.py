@@ -80,7 +80,6 @@ def test_the_saved_token_goes_along_and_is_never_shown(repository: Path) -> None
         ["odf+http://user:pass@a/", "--push", "%"],
         ["http://a/", "--push", "%"],
         ["http://a/", "--pull", "x", "--schedule", "often"],
-        ["http://a/", "--pull", "x", "--schedule", "on-change"],
         ["http://a/", "--pull", "no name"],
     ],
 )

@@ -13,7 +13,7 @@ from opendatafabric.dataset_ref import DatasetAlias
 from storage.repository import Repository
 from tests.cli.runner import odf
 from tests.storage.chains import dataset_id
-from tests.storage.test_collect import published
+from tests.suites.collecting import published
 from tests.suites.dataset import fill
 
 

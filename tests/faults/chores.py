@@ -27,7 +27,7 @@ from sync.backup import copy_repository
 from tests.faults import deeds
 from tests.faults.deeds import Deed
 from tests.storage.chains import dataset_id
-from tests.storage.test_collect import published, replaced, store_all
+from tests.suites.collecting import published, replaced, store_all
 from tests.suites.dataset import fill
 
 DATASET, SOUND = "dataset", "sound"

@@ -1,4 +1,4 @@
-"""Processes over one folder push by force, collect without grace, read, and are killed: nothing is lost."""
+"""Processes over one folder or bucket push by force, collect without grace, read, and are killed: nothing is lost."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ from storage.collect import collect
 from storage.dataset import Dataset
 from storage.leases import held_head
 from storage.local.leases import LEASES_FOLDER
-from storage.local.objects import LocalObjectStore
-from storage.local.refs import LocalRefStore
+from storage.open import open_dataset
+from storage.s3 import leases
+from storage.s3.location import S3Location
 from tests.storage.chains import ChainBuilder
+from tests.storage.s3.test_objects import names_in
 from tests.suites.dataset import stored_keys
 
 pytestmark = pytest.mark.slow
@@ -74,17 +76,13 @@ async def keys_under_head(dataset: Dataset) -> set[str]:
     return keys
 
 
-def dataset_in(root: Path) -> Dataset:
-    return Dataset(LocalObjectStore(root), LocalRefStore(root))
-
-
-def act(actor: Actor, root: Path, seed: int, until: float) -> None:
+def act(actor: Actor, address: str, seed: int, until: float) -> None:
     """What a process does."""
 
     async def act_often() -> None:
         chance = random.Random(seed)
         while time.time() < until:
-            await actor(dataset_in(root), chance)
+            await actor(open_dataset(address), chance)
 
     asyncio.run(act_often())
 
@@ -95,19 +93,36 @@ def started(*arguments: Any) -> Any:
     return process
 
 
-def test_processes_that_push_collect_read_and_die_lose_nothing(tmp_path: Path) -> None:
+def play(address: str, *, victim: Actor) -> None:
+    """Four processes side by side, and again and again a ``victim`` that is killed."""
     until = time.time() + SECONDS
     actors: list[Actor] = [push, push, collect_all, read]
-    processes = [started(actor, tmp_path, seed, until) for seed, actor in enumerate(actors)]
+    processes = [started(actor, address, seed, until) for seed, actor in enumerate(actors)]
     while time.time() < until - 3:
-        victim = started(collect_all, tmp_path, 0, until)
-        victim.join(1 + random.random())
-        victim.kill()
-        victim.join()
+        doomed = started(victim, address, 0, until)
+        doomed.join(1 + random.random())
+        doomed.kill()
+        doomed.join()
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0] * len(processes)
-    dataset = dataset_in(tmp_path)
+
+
+def assert_nothing_but_the_chain_is_there(dataset: Dataset) -> None:
     asyncio.run(collect_all(dataset, random.Random()))
     assert asyncio.run(stored_keys(dataset)) == asyncio.run(keys_under_head(dataset))
+
+
+def test_processes_that_push_collect_read_and_die_lose_nothing(tmp_path: Path) -> None:
+    play(str(tmp_path), victim=collect_all)
+    assert_nothing_but_the_chain_is_there(open_dataset(str(tmp_path)))
     assert os.listdir(tmp_path / LEASES_FOLDER) == []
+
+
+def test_in_a_bucket_they_lose_nothing_either(s3_place: S3Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(str(s3_place), victim=push)
+    with monkeypatch.context() as later:
+        later.setattr(leases, "LEASE_SILENCE_S_MAX", -1)  # the dead were silent for long enough
+        assert asyncio.run(leases.S3LeaseStore(s3_place).standing()) == []
+    assert_nothing_but_the_chain_is_there(open_dataset(str(s3_place)))
+    assert not [name for name in names_in(s3_place) if name.startswith(leases.LEASES_FOLDER)]

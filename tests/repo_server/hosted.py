@@ -19,7 +19,7 @@ from opendatafabric.multihash import Multihash
 from opendatafabric.names import AccountName
 from repo_server.app import running
 from repo_server.config import Settings, Tenancy
-from storage.open import init_repository
+from storage.open import Connection, init_repository
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from tests.storage.chains import ChainBuilder, dataset_id
@@ -111,11 +111,12 @@ def hash_of(content: bytes, chain: ChainBuilder) -> Multihash:
 async def hosted(
     folder: Path, tenancy: Tenancy, *, address: str | None = None, **options: object
 ) -> AsyncIterator[Hosted]:
-    """A server in ``folder``, or at an ``address`` in S3, with accounts alice, bob and root, a token of each."""
+    """A server in ``folder``, or at an ``address`` elsewhere, with accounts alice, bob and root, a token of each."""
     place = address or str(folder / "datasets")
-    repository = await init_repository(place)
+    (folder / "datasets").mkdir(exist_ok=True)  # for the catalog, which is opened first
     settings = Settings.model_validate({"repo": place, "tenancy": tenancy, "port": 0, **options})
-    async with open_catalog(settings.database_url) as catalog:
+    async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as to_node:
+        repository = await init_repository(place, Connection(to_node, tables=catalog.stores))
         accounts = {
             name: await catalog.accounts.create(AccountName(name), is_admin=name == "root")
             for name in ("alice", "bob", "root")

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from botocore import auth
 
 from catalog.engine import sqlite_url
 from opendatafabric.errors import MalformedInput, OdfError, PeerUnavailable
-from opendatafabric.layout import data_key
+from opendatafabric.layout import INFO_ALIAS, data_key
 from repo_server.app import running
 from repo_server.config import Settings, Tenancy
 from storage.open import open_dataset
-from storage.s3.location import S3Location, parse_s3_address
+from storage.s3.location import S3Location
 from sync.objects import Uploads
+from sync.smart import pull
 from sync.smart.messages import TransferUrl
 from tests.cli.runner import odf
 from tests.repo_server.hosted import LARGE, Hosted, a_chain, hash_of, hosted
 from tests.repo_server.test_transfers import Client
-from tests.storage.s3.servers import KEYS, S3Server, versitygw
+from tests.storage.s3.servers import S3Server
 from tests.storage.s3.test_objects import names_in
+from tests.suites.collecting import keys_of, store_all
+from tests.suites.dataset import stored_keys
 from tests.sync.scenarios.stage import assert_holds, fill
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """A real S3 server."""
-    with versitygw(tmp_path_factory.mktemp("versitygw") / "buckets") as server:
-        yield server
-
-
 @pytest.fixture
-def place(store: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Location:
-    """An empty place in its bucket."""
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
-    return parse_s3_address(f"{store.address}{uuid.uuid4().hex}")
+def place(s3_place: S3Location) -> S3Location:
+    """Where the repository lies."""
+    return s3_place
 
 
 @pytest.fixture
@@ -50,7 +46,7 @@ async def server(place: S3Location, tmp_path: Path) -> AsyncIterator[Hosted]:
 
 
 async def test_a_push_and_a_pull_pass_the_server_by(
-    server: Hosted, store: S3Server, monkeypatch: pytest.MonkeyPatch
+    server: Hosted, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
     send = Uploads.send
@@ -65,7 +61,7 @@ async def test_a_push_and_a_pull_pass_the_server_by(
     await fill(client.local, chain)
     await client.push()
     assert len(asked) == 2
-    assert all(url.startswith(store.endpoint) and "/.pending/" in url for url in asked)
+    assert all(url.startswith(s3_server.endpoint) and "/.pending/" in url for url in asked)
     reader = Client(server)
     await reader.pull()
     await assert_holds(reader.local, chain)
@@ -112,6 +108,46 @@ async def test_a_push_of_what_never_came_or_is_something_else_is_refused(
     await client.push()
     reader = Client(server)
     await reader.pull()
+    await assert_holds(reader.local, chain)
+    await (await client.remote()).writable_objects().expire_quarantine(before=time.time() + 60)
+    assert [name for name in names_in(place) if "/.pending/" in name] == []
+
+
+def signing_long_ago(monkeypatch: pytest.MonkeyPatch, addresses: int) -> list[datetime]:
+    """Make so many addresses expire before anybody uses them; when each was signed."""
+    genuine, signed = auth.get_current_datetime, []
+
+    def said(*arguments: object, **named: object) -> datetime:
+        now = genuine(*arguments, **named)
+        signed.append(now - timedelta(days=1) if len(signed) < addresses else now)
+        return signed[-1]
+
+    monkeypatch.setattr(auth, "get_current_datetime", said)
+    return signed
+
+
+async def test_addresses_that_expired_are_signed_anew_for_uploads(
+    server: Hosted, place: S3Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, chain = Client(server), a_chain()
+    await fill(client.local, chain)
+    signed = signing_long_ago(monkeypatch, 2)
+    await client.push()
+    assert len(signed) == 4
+    await client.assert_remote_holds(chain)
+
+
+@pytest.mark.parametrize("page", [1, 1_000])
+async def test_addresses_that_expired_are_signed_anew_for_downloads_page_by_page(
+    server: Hosted, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    chain = a_chain()
+    await server.add("weather", chain)
+    monkeypatch.setattr(pull, "OBJECTS_PER_REQUEST_MAX", page)
+    signed = signing_long_ago(monkeypatch, 1)
+    reader = Client(server)
+    await reader.pull()
+    assert len(signed) == 3, "only the one that had expired was signed again"
     await assert_holds(reader.local, chain)
 
 
@@ -175,3 +211,17 @@ def test_a_repository_in_s3_needs_a_catalog_elsewhere() -> None:
     with pytest.raises(MalformedInput, match="catalog_url") as refused:
         _ = settings.database_url
     assert refused.value.hint == "set ODF_CATALOG_URL"
+
+
+async def test_the_server_collects_garbage_by_itself(place: S3Location, tmp_path: Path) -> None:
+    settings = {"gc_interval_s": 0.05, "gc_grace_s": 0, "catalog_url": sqlite_url(tmp_path / "catalog.sqlite")}
+    async with hosted(tmp_path, Tenancy.MULTI, address=str(place), **settings) as server:
+        entry = await server.add("open", a_chain())
+        garbage = a_chain().fork(1)
+        garbage.slices.clear()
+        garbage.data(b"garbage")
+        await store_all(entry.dataset, garbage)
+        async with asyncio.timeout(20):
+            while await stored_keys(entry.dataset) - {INFO_ALIAS} != keys_of(a_chain()):
+                await asyncio.wait([asyncio.ensure_future(asyncio.to_thread(lambda: None))], timeout=0.01)
+        await assert_holds(entry.dataset, a_chain())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opendatafabric.errors import StorageError
-from storage.memory import MemoryLeaseStore, MemoryObjectStore, MemoryRefStore
+from storage.memory import MemoryObjectStore, MemoryRefStore
 
 _actor: ContextVar[int] = ContextVar("actor")
 
@@ -92,13 +92,18 @@ def _gated(method: Any, call: str, gates: Gates) -> Any:
     return waiting
 
 
+OBJECT_CALLS = (
+    *("stat", "read", "follow", "put", "put_many", "quarantine", "publish", "discard", "delete"),
+    "expire_quarantine",
+)
+
+
 def gated_stores(gates: Gates) -> tuple[MemoryObjectStore, MemoryRefStore]:
     """Stores in memory, with their leases."""
-    objects = gated(
-        MemoryObjectStore(),
-        gates,
-        *("stat", "read", "follow", "put", "put_many", "quarantine", "publish", "discard", "delete"),
-        "expire_quarantine",
-    )
-    objects.leases = gated(MemoryLeaseStore(), gates, "place", "withdraw", "standing")
-    return objects, gated(MemoryRefStore(), gates, "read", "compare_and_swap", "list")
+    return with_gates(MemoryObjectStore(), MemoryRefStore(), gates)
+
+
+def with_gates(objects: Any, refs: Any, gates: Gates) -> tuple[Any, Any]:
+    """These stores, with their leases."""
+    objects.leases = gated(objects.leases, gates, "place", "withdraw", "standing")
+    return gated(objects, gates, *OBJECT_CALLS), gated(refs, gates, "read", "compare_and_swap", "list")

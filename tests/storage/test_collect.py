@@ -10,135 +10,48 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.chain.objects import objects_of
-from opendatafabric.errors import UnsupportedOperation
-from opendatafabric.layout import block_key, data_key
+from opendatafabric.errors import StorageError, UnsupportedOperation
+from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
 from storage import leases as leases_module
-from storage.collect import QUARANTINE, Collected, collect
+from storage.collect import collect
 from storage.dataset import Dataset
-from storage.leases import held_head, pinned, sweeping
+from storage.leases import pinned, sweeping
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.protocols import ObjectStore
 from storage.uploads import Uploads
 from storage.values import Capabilities
-from tests.storage.chains import ChainBuilder, chain
 from tests.storage.gates import Gates, gated_stores
-from tests.suites.dataset import fill, objects_in, stored_keys
+from tests.suites.collecting import DAY_S, CollectingSuite, counts, published, replaced, store_all
+from tests.suites.dataset import fill, objects_in
 from tests.suites.object_store import pieces_of
 
-DAY_S = 86_400
 
+class TestInMemory(CollectingSuite):
+    @pytest.fixture
+    def empty(self) -> Dataset:
+        return Dataset(MemoryObjectStore(), MemoryRefStore())
 
-def published() -> ChainBuilder:
-    builder = chain(["kept"])
-    builder.data(b"kept slice")
-    return builder
-
-
-def replaced() -> ChainBuilder:
-    """Once published, then replaced by force: blocks and a slice that nobody needs."""
-    builder = published().fork(2)
-    builder.slices.clear()
-    builder.info("replaced")
-    builder.data(b"replaced slice")
-    return builder
-
-
-def keys_of(builder: ChainBuilder) -> set[str]:
-    return {*(block_key(block.hash) for block in builder.blocks), *map(data_key, builder.slices)}
-
-
-async def store_all(dataset: Dataset, builder: ChainBuilder) -> None:
-    blocks = {block_key(block.hash): block.raw for block in builder.blocks}
-    await objects_in(dataset).put_many({**blocks, **{data_key(name): data for name, data in builder.slices.items()}})
-
-
-@pytest.fixture(params=["memory", "local"])
-async def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Dataset:
-    """The published chain, with what a replaced one left."""
-    local = request.param == "local"
-    dataset = (
-        Dataset(LocalObjectStore(tmp_path), LocalRefStore(tmp_path))
-        if local
-        else Dataset(MemoryObjectStore(), MemoryRefStore())
-    )
-    await fill(dataset, published())
-    await store_all(dataset, replaced())
-    return dataset
-
-
-def make_old(store: ObjectStore) -> None:
-    """Everything that waits in quarantine has done so since 1970."""
-    if isinstance(store, MemoryObjectStore):
+    def make_old(self, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert isinstance(store, MemoryObjectStore)
         store._times.update(dict.fromkeys(store.quarantined, 0.0))
-    elif isinstance(store, LocalObjectStore):
-        for path in store.root.glob("data/.pending-*"):
-            os.utime(path, (0, 0))
 
 
-def counts(collected: Collected) -> dict[str, int]:
-    return {kind: amount.count for kind, amount in collected.freed.items() if amount.count}
+class TestInAFolder(CollectingSuite):
+    @pytest.fixture
+    def empty(self, tmp_path: Path) -> Dataset:
+        return Dataset(LocalObjectStore(tmp_path), LocalRefStore(tmp_path))
+
+    def make_old(self, store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert isinstance(store, LocalObjectStore)
+        make_files_old(store)
 
 
-async def test_what_no_ref_leads_to_goes_and_is_counted(dataset: Dataset) -> None:
-    collected = await collect(dataset, grace_s=-1)
-    assert await stored_keys(dataset) == keys_of(published())
-    assert counts(collected) == {"blocks": 3, "data": 1}
-    assert collected.freed["data"].bytes == len(b"replaced slice")
-    assert collected.freed_bytes == collected.freed["blocks"].bytes + len(b"replaced slice")
-    assert counts(await collect(dataset, grace_s=-1)) == {}
-
-
-async def test_what_another_ref_leads_to_stays(dataset: Dataset) -> None:
-    await dataset.append(replaced().blocks[2:], expected_head=None, force=True, block_ref="staging")
-    assert counts(await collect(dataset, grace_s=-1)) == {}
-    assert await stored_keys(dataset) == keys_of(published()) | keys_of(replaced())
-
-
-async def test_a_dry_run_counts_and_takes_nothing(dataset: Dataset) -> None:
-    before = await stored_keys(dataset)
-    assert counts(await collect(dataset, grace_s=-1, dry_run=True)) == {"blocks": 3, "data": 1}
-    assert await stored_keys(dataset) == before
-
-
-async def test_the_young_is_kept(dataset: Dataset) -> None:
-    collected = await collect(dataset, grace_s=DAY_S)
-    assert (counts(collected), collected.kept.count) == ({}, 4)
-
-
-async def test_what_is_held_is_kept_until_it_is_let_go(dataset: Dataset) -> None:
-    slice_key = data_key(physical_hash(b"replaced slice"))
-    async with pinned(objects_in(dataset).leases, [slice_key]):
-        assert counts(await collect(dataset, grace_s=-1)) == {"blocks": 3}
-    assert counts(await collect(dataset, grace_s=-1)) == {"data": 1}
-
-
-async def test_a_chain_that_is_read_stays_until_its_reader_is_done(dataset: Dataset) -> None:
-    async with held_head(objects_in(dataset).leases, replaced().head):
-        assert counts(await collect(dataset, grace_s=-1)) == {}
-    assert counts(await collect(dataset, grace_s=-1)) == {"blocks": 3, "data": 1}
-
-
-async def test_bytes_that_were_never_published_go_once_old(dataset: Dataset) -> None:
-    store = objects_in(dataset)
-    quarantined = await store.quarantine(pieces_of(b"half"), size_max=9)
-    assert QUARANTINE not in counts(await collect(dataset, grace_s=-1))
-    await store.discard(quarantined)
-    await store.quarantine(pieces_of(b"half"), size_max=9)
-    make_old(store)
-    assert counts(await collect(dataset, grace_s=0))[QUARANTINE] == 1
-
-
-async def test_a_damaged_chain_is_left_alone(dataset: Dataset) -> None:
-    before = await stored_keys(dataset)
-    lost = block_key(published().blocks[1].hash)
-    await objects_in(dataset).delete(lost)
-    collected = await collect(dataset, grace_s=-1)
-    assert collected.refused is not None
-    assert collected.as_dict()["refused"]["code"] == "block-not-found"  # type: ignore[index]
-    assert await stored_keys(dataset) == before - {lost}
+def make_files_old(store: LocalObjectStore) -> None:
+    for path in store.root.glob("data/.pending-*"):
+        os.utime(path, (0, 0))
 
 
 async def test_a_store_that_can_only_be_read_is_not_collected() -> None:
@@ -159,7 +72,7 @@ async def test_a_resumable_upload_keeps_its_bytes(tmp_path: Path) -> None:
     uploads = Uploads(store, lease_s=DAY_S)
     upload = await uploads.begin(data_key(physical_hash(b"whole")), size=5, size_max=9, now=0)
     await uploads.append(upload.id, pieces_of(b"wh"), offset=0, now=0)
-    make_old(store)
+    make_files_old(store)
     assert counts(await collect(Dataset(store, LocalRefStore(tmp_path)), grace_s=-1)) == {}
     assert (await uploads.find(upload.id, now=1)).offset == 2
 
@@ -181,6 +94,43 @@ async def test_a_file_that_is_being_written_is_kept_whatever_the_clock_says(tmp_
     assert await store.expire_quarantine(before=1e12) == []
     go_on.set()
     assert (await upload).size == 2_000_001
+
+
+async def test_a_collection_that_fails_or_is_ended_leaves_no_deletion_under_way() -> None:
+    for end in ("failure", "cancel"):
+        store = HalfDeleting(fails=end == "failure")
+        dataset = Dataset(store, MemoryRefStore())
+        await store_all(dataset, replaced())
+        collecting = asyncio.create_task(collect(dataset, grace_s=-1))
+        await store.all_began.wait()
+        if end == "cancel":
+            collecting.cancel()
+        assert len(await store.leases.standing()) == 1
+        store.go_on.set()
+        await asyncio.wait({collecting})
+        assert store.under_way == 0
+        assert await store.leases.standing() == []
+
+
+class HalfDeleting(MemoryObjectStore):
+    """Deletes only when told to go on, but for one key, which may fail at once."""
+
+    def __init__(self, *, fails: bool) -> None:
+        super().__init__()
+        self.fails, self.under_way = fails, 0
+        self.all_began, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def delete(self, key: str) -> None:
+        self.under_way += 1
+        try:
+            if self.under_way == len(self.objects):
+                self.all_began.set()
+                if self.fails:
+                    raise StorageError("the disk is gone")
+            await self.go_on.wait()
+            await super().delete(key)
+        finally:
+            self.under_way -= 1
 
 
 # --- every order of calls

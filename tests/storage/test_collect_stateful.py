@@ -6,7 +6,9 @@ After every single call each ref leads to a whole chain with all its objects; in
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -42,12 +44,32 @@ class Collecting(RuleBasedStateMachine):
         self.polling.setattr(leases, "_POLL_S", (0, 0))
         self.loop = asyncio.new_event_loop()
         self.gates = self.loop.run_until_complete(self._make_gates())
-        self.objects, self.refs = gated_stores(self.gates)
+        self.objects, self.refs = self.make_stores()
         self.chains: list[ChainBuilder] = [ChainBuilder()]
         self.by_head: dict[Multihash, ChainBuilder] = {self.chains[0].head: self.chains[0]}
 
     async def _make_gates(self) -> Gates:
         return Gates()
+
+    # --- where it plays
+
+    def make_stores(self) -> tuple[Any, Any]:
+        return gated_stores(self.gates)
+
+    def heads(self) -> Iterable[Multihash]:
+        """Where the refs point, past the gates."""
+        heads: dict[str, Multihash] = self.refs.heads
+        return heads.values()
+
+    def stored(self) -> Mapping[str, bytes]:
+        """What lies there, past the gates."""
+        objects: dict[str, bytes] = self.objects.objects
+        return objects
+
+    def notes(self) -> Collection[object]:
+        """Which leases stand."""
+        notes: dict[str, object] = self.objects.leases.notes
+        return notes
 
     def dataset(self) -> Dataset:
         return Dataset(self.objects, self.refs)
@@ -158,9 +180,10 @@ class Collecting(RuleBasedStateMachine):
 
     @invariant()
     def everything_published_is_there(self) -> None:
-        for head in self.refs.heads.values():
+        stored = self.stored()
+        for head in self.heads():
             needed = keys_of(self.by_head[head])
-            assert {key: self.objects.objects.get(key) for key in needed} == needed
+            assert {key: stored.get(key) for key in needed} == needed
 
     def teardown(self) -> None:
         while self.gates.waiting:
@@ -169,9 +192,9 @@ class Collecting(RuleBasedStateMachine):
             if not task.cancelled():
                 task.result()
         self.loop.run_until_complete(collect(self.dataset(), grace_s=-1))
-        reachable = {key for head in self.refs.heads.values() for key in keys_of(self.by_head[head])}
-        assert set(self.objects.objects) == reachable
-        assert self.objects.leases.notes == {}  # type: ignore[attr-defined]
+        reachable = {key for head in self.heads() for key in keys_of(self.by_head[head])}
+        assert set(self.stored()) == reachable
+        assert not self.notes()
         self.polling.undo()
         self.loop.run_until_complete(self.loop.shutdown_default_executor())
         self.loop.close()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
 
 from opendatafabric.errors import (
     NotARepository,
+    StorageError,
     UnsupportedOperation,
 )
-from storage.folders import RepositoryLayout
+from storage import folder_changes
+from storage.folders import MARKER_NAME, RepositoryLayout
+from storage.local import durable
 from storage.repository import Repository
-from tests.storage.chains import dataset_id
+from tests.storage.chains import chain, dataset_id
+from tests.suites.dataset import fill
 from tests.suites.repository import RepositorySuite, add, alias, listed
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "datasets"
@@ -123,3 +129,34 @@ async def test_a_server_folder_of_the_reference_is_read(tmp_path: Path) -> None:
     assert repository.layout is RepositoryLayout.BY_ID
     assert await listed(repository) == ["us.noaa.seattle-weather"]
     assert (await repository.find(seed.dataset_id)).id == seed.dataset_id
+
+
+async def test_a_first_push_that_ends_while_it_is_given_up_keeps_its_dataset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = Repository.init(tmp_path)
+    entry = await repository.create(alias("a"), dataset_id())
+    last_change = folder_changes.last_change
+
+    def push_meanwhile(path: Path) -> float:
+        found = last_change(path)
+        pushing = threading.Thread(target=asyncio.run, args=(fill(entry.dataset, chain()),))
+        pushing.start()
+        pushing.join()
+        return found
+
+    monkeypatch.setattr(folder_changes, "last_change", push_meanwhile)
+    assert await repository.sweep(unused_for_s=-60) == []
+    assert await (await repository.find(dataset_id())).dataset.head() == chain().head
+
+
+async def test_a_first_push_that_goes_on_after_it_was_given_up_fails(tmp_path: Path) -> None:
+    repository = Repository.init(tmp_path)
+    entry = await repository.create(alias("a"), dataset_id())
+    with durable.opened_folder(entry.folder, "refs") as refs:
+        assert len(await repository.sweep(unused_for_s=-60)) == 1
+        with pytest.raises(FileNotFoundError):
+            durable.replace_file(refs, "head", b"late")
+    with pytest.raises(StorageError):
+        await fill(entry.dataset, chain())
+    assert os.listdir(tmp_path) == [MARKER_NAME]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opendatafabric.errors import TransientStorageError
 from opendatafabric.layout import block_key, data_key
 from opendatafabric.multihash import physical_hash
 from storage.dataset import Dataset
@@ -14,6 +15,7 @@ from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.scrub import Pace, Scrubbed, scrub
+from tests.faults.faulty_stores import Faults, FaultyObjectStore, Strike, broken, unavailable
 from tests.storage.chains import ChainBuilder, chain
 from tests.suites.dataset import fill
 
@@ -126,6 +128,27 @@ async def test_the_rate_is_kept(dataset: Dataset, monkeypatch: pytest.MonkeyPatc
     done = [each async for each in scrub(dataset, pace=Pace(10))]
     total = sum(each.size for each in done)
     assert waited[-1] == pytest.approx(total / 10, abs=5)
+
+
+async def test_a_sector_that_cannot_be_read_is_damage_and_a_disk_that_is_busy_is_not(
+    dataset: Dataset, copy: MemoryObjectStore
+) -> None:
+    store = dataset.writable_objects()
+    dead = Dataset(FaultyObjectStore(store, Faults(1, broken, only=["stream"])), dataset.refs)
+    done = [each async for each in scrub(dead, sources=[copy]) if each.damage is not None]
+    assert [(each.damage.code, each.healed) for each in done if each.damage] == [("storage-error", True)]
+    busy = Dataset(FaultyObjectStore(store, Faults(1, unavailable, only=["stream"])), dataset.refs)
+    with pytest.raises(TransientStorageError):
+        _ = [each async for each in scrub(busy, sources=[copy])]
+
+
+@pytest.mark.parametrize("strike", [broken, unavailable])
+async def test_a_source_that_fails_is_passed_over(dataset: Dataset, copy: MemoryObjectStore, strike: Strike) -> None:
+    failing = FaultyObjectStore(MemoryObjectStore(), Faults(1, strike, for_good=True))
+    failing.inner.objects.update(copy.objects)  # type: ignore[attr-defined]
+    await dataset.writable_objects().delete(SLICES[0])
+    done = [each async for each in scrub(dataset, sources=[failing, copy]) if each.damage is not None]
+    assert [(each.key, each.healed) for each in done] == [(SLICES[0], True)]
 
 
 def test_a_finding_is_plain_values() -> None:

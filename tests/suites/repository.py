@@ -9,6 +9,7 @@ import pytest
 
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.errors import Conflict, DatasetNotFound, NameCollision, RefCollision
+from storage.open import Connection, open_dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from tests.storage.chains import chain, dataset_id
@@ -30,6 +31,9 @@ async def add(repository: DatasetRepository, name: str, number: int) -> DatasetE
 
 
 class RepositorySuite:
+    connection: Connection | None = None
+    """What opening a dataset by its address needs."""
+
     def opened_again(self, repository: Any) -> DatasetRepository:
         """The same repository, as another process opens it."""
         raise NotImplementedError
@@ -177,3 +181,13 @@ class RepositorySuite:
         assert list(await repository.sweep(unused_for_s=3600)) == []
         assert len(await repository.sweep(unused_for_s=-60)) == 1
         assert await listed(repository, include_pending=True) == ["kept"]
+
+    async def test_places_are_told_with_addresses_that_open_them(self, repository: DatasetRepository) -> None:
+        entry = await add(repository, "alice/foo", 1)
+        await repository.create(alias("bar"), dataset_id(2))
+        places = {str(place.alias): place async for place in repository.places()}
+        assert {name: place.pending for name, place in places.items()} == {"alice/foo": False, "bar": True}
+        foo = places["alice/foo"]
+        assert (foo.name, foo.address) == (entry.place, repository.address_of(entry))
+        assert await open_dataset(foo.address, self.connection).head() == chain(["x"], number=1).head
+        assert list(await repository.strays()) == []

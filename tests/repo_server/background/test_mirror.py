@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from catalog.mirrors import ON_CHANGE, Direction, NewMirror
 from opendatafabric.errors import Conflict
 from opendatafabric.layout import data_key
-from repo_server.background.mirror import FIRST_WAIT_S, LEASE_S, MirrorPlace, MirrorRunner
+from repo_server.background.mirror import FIRST_WAIT_S, LEASE_S, POLL_HEAD_S, MirrorPlace, MirrorRunner
 from repo_server.config import MetricsAccess, Tenancy
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
@@ -124,6 +125,32 @@ async def test_a_server_is_pulled_from_by_either_protocol_and_only_what_is_new(h
         await entry.dataset.append([builder.info(scheme)], expected_head=old_head)
         assert await runner_of(there).run_now(mirror_id) is None
         assert (await there.catalog.mirrors.datasets(mirror_id))["weather"].head == str(builder.head)
+
+
+async def test_a_pull_that_follows_asks_for_the_head_alone_until_it_moves(here: Hosted, there: Hosted) -> None:
+    builder = a_chain()
+    entry = await here.add("weather", builder)
+    pull = NewMirror(Direction.PULL, f"odf+{here.url}/alice/", "weather", ON_CHANGE)
+    mirror_id = await there.catalog.mirrors.add(pull)
+
+    async def conversations_of_a_run() -> int:
+        before = await conversations(here)
+        assert await runner_of(there).run_now(mirror_id) is None
+        return await conversations(here) - before
+
+    assert [await conversations_of_a_run() for _ in range(3)] == [1, 0, 0]
+    await entry.dataset.append([builder.info("newer")], expected_head=await entry.dataset.head())
+    assert [await conversations_of_a_run() for _ in range(2)] == [1, 0]
+    (mirror,) = await there.catalog.mirrors.list()
+    assert mirror.last_run_at is not None
+    assert mirror.next_run_at - mirror.last_run_at <= POLL_HEAD_S + 1
+
+
+async def conversations(server: Hosted) -> int:
+    """How many were begun with that server."""
+    text = (await server.ask("GET", "/metrics", who="root")).text
+    found = re.search(r'odf_requests_total\{method="GET",status="101"\} (\d+)', text)
+    return 0 if found is None else int(found[1])
 
 
 async def test_a_target_that_is_down_is_tried_later_each_time_and_loses_nothing(here: Hosted, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tests.cli.runner import odf
 from tests.cli.test_transfer import dataset_folder, files_of
 from tests.ipfs.independent import fetched_by_kubo
 from tests.ipfs.node import NodeAddresses, ipfs_node
+from tests.ipfs.pinning_service import TOKEN, FakeService, served
 from tests.repo_server.background.test_mirror import add_push, here, mirrored, push_over_the_wire, runner_of, stored
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder
@@ -165,3 +166,20 @@ async def test_the_token_of_a_node_is_the_mirrors_own(
         assert added.code == 0, added.stderr
     tokens = [mirror.token for mirror in await here.catalog.mirrors.list()]
     assert tokens == ["s3cr3t-t0ken", None]
+
+
+async def test_a_pinning_service_is_waited_for_and_its_token_told_to_nobody(here: Hosted) -> None:
+    await here.add("weather", a_new_chain())
+    fake = FakeService(status="pinning")
+    async with served(fake) as address:
+        mirror_id = await add_push(here, address, token=TOKEN)
+        error = await runner_of(here).run_now(mirror_id)
+        assert error is not None
+        assert "has not got all" in error
+        assert (await here.catalog.mirrors.datasets(mirror_id))["alice/weather"].behind_since is not None
+        fake.statuses = dict.fromkeys(fake.statuses, "pinned")
+        assert await runner_of(here).run_now(mirror_id) is None
+    (pin,) = fake.pins.values()
+    told = (await here.ask("GET", "/system/mirrors", who="root")).text
+    assert pin["cid"] in told
+    assert TOKEN not in told

@@ -16,10 +16,12 @@ from catalog.datasets import DatasetRecord, Visibility
 from catalog.ipns import StoredRecord
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
+from opendatafabric.errors import OdfError, StorageError, TransientStorageError
 from opendatafabric.ipfs.ipns import verify_record
 from opendatafabric.layout import data_key
 from opendatafabric.names import AccountName
 from repo_server.directory import Directory
+from repo_server.ipfs import publishing
 from repo_server.ipfs.keys import IpnsKeys
 from repo_server.ipfs.publishing import RECORD_S, RENEW_BEFORE_S, Publisher
 from storage.ipfs.index import PublishedTree
@@ -152,6 +154,49 @@ async def test_a_damaged_dataset_does_not_keep_others_from_being_published(
     await here.publisher().publish_all()
     assert await here.catalog.ipfs.published_datasets() == [sound.id]
     assert "could not be published" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "waits"),
+    [(TransientStorageError("busy"), False), (StorageError("broken"), True)],
+    ids=["now", "for good"],
+)
+async def test_a_round_in_which_something_failed_for_now_is_soon_followed_by_another(
+    here: Published, monkeypatch: pytest.MonkeyPatch, error: OdfError, waits: bool
+) -> None:
+    await here.add(1)
+    publisher = here.publisher()
+
+    async def failing(dataset_id: DatasetId) -> PublishedTree | None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(publisher, "publish", failing)
+        assert await publisher.publish_all() is waits
+    assert await publisher.publish_all()
+
+
+async def test_what_failed_for_now_is_published_without_being_woken(
+    here: Published, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, publisher = await here.add(1), here.publisher()
+    publish, tried, done = publisher.publish, 0, asyncio.Event()
+
+    async def failing_once(dataset_id: DatasetId) -> PublishedTree | None:
+        nonlocal tried
+        tried += 1
+        if tried == 1:
+            raise TransientStorageError("the catalog is busy")
+        done.set()
+        return await publish(dataset_id)
+
+    monkeypatch.setattr(publisher, "publish", failing_once)
+    monkeypatch.setattr(publishing, "_RETRY_S", 0)
+    running = asyncio.create_task(publisher.run())
+    await asyncio.wait_for(done.wait(), 10)
+    publisher.stop()
+    await asyncio.wait_for(running, 10)
+    assert await here.catalog.ipfs.published_datasets() == [chain.id]
 
 
 async def test_it_publishes_what_it_is_woken_for_and_ends_when_it_is_told(

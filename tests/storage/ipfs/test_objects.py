@@ -31,8 +31,9 @@ from storage.dataset import Dataset
 from storage.ipfs.node import IpfsNode
 from storage.ipfs.objects import IpfsObjectStore
 from storage.ipfs.rpc import KuboRpc, Patience
+from storage.ipfs.table import FileTable
 from storage.open import Connection, open_dataset
-from storage.protocols import ObjectReader, RefStore
+from storage.protocols import LeaseStore, ObjectReader, RefStore
 from tests.ipfs.node import NodeAddresses
 from tests.storage.chains import chain
 from tests.storage.ipfs.scripted_node import ScriptedNode
@@ -40,7 +41,12 @@ from tests.suites.dataset import DatasetSuite
 from tests.suites.object_store import ObjectStoreSuite, key_of, pieces_of, read_all
 from tests.suites.ref_store import RefStoreSuite
 
-PLACE = "kubo+http://127.0.0.1:5001/weather"
+PLACE = "/weather"
+
+
+def part(catalog: Catalog, place: str = PLACE) -> tuple[FileTable, LeaseStore]:
+    """The tables of one place."""
+    return catalog.stores.files(place), catalog.stores.leases(place)
 
 
 def cid_of_file(data: bytes) -> Cid:
@@ -71,7 +77,7 @@ def node(ipfs_node: NodeAddresses, session: aiohttp.ClientSession) -> IpfsNode:
 
 @pytest.fixture
 def store(node: IpfsNode, catalog: Catalog) -> IpfsObjectStore:
-    return IpfsObjectStore(node, catalog.stored_files.files(PLACE))
+    return IpfsObjectStore(node, *part(catalog))
 
 
 class TestIpfsObjects(ObjectStoreSuite):
@@ -98,30 +104,30 @@ class TestIpfsObjects(ObjectStoreSuite):
 class TestRefsInTheCatalog(RefStoreSuite):
     @pytest.fixture
     def refs(self, catalog: Catalog) -> RefStore:
-        return catalog.stored_files.refs(PLACE)
+        return catalog.stores.refs(PLACE)
 
 
 @pytest.mark.slow
 class TestDatasetInIpfs(DatasetSuite):
     @pytest.fixture
     def dataset(self, store: IpfsObjectStore, catalog: Catalog) -> Dataset:
-        return Dataset(store, catalog.stored_files.refs(PLACE))
+        return Dataset(store, catalog.stores.refs(PLACE))
 
 
 async def test_places_do_not_see_each_other(node: IpfsNode, catalog: Catalog, store: IpfsObjectStore) -> None:
-    other = IpfsObjectStore(node, catalog.stored_files.files(PLACE + "-2"))
+    other = IpfsObjectStore(node, *part(catalog, PLACE + "-2"))
     await store.put(key_of(b"mine"), b"mine")
     assert [info async for info in other.list()] == []
     with pytest.raises(ObjectNotFound):
         await other.read(key_of(b"mine"))
-    await catalog.stored_files.refs(PLACE).compare_and_swap("head", expected=None, new=chain(["a"]).head)
-    assert await catalog.stored_files.refs(PLACE + "-2").read("head") is None
+    await catalog.stores.refs(PLACE).compare_and_swap("head", expected=None, new=chain(["a"]).head)
+    assert await catalog.stores.refs(PLACE + "-2").read("head") is None
 
 
 async def test_bytes_are_kept_while_any_dataset_names_them(
     node: IpfsNode, catalog: Catalog, store: IpfsObjectStore
 ) -> None:
-    other = IpfsObjectStore(node, catalog.stored_files.files(PLACE + "-2"))
+    other = IpfsObjectStore(node, *part(catalog, PLACE + "-2"))
     data = os.urandom(100)
     await store.put(key_of(data), data)
     await other.put(key_of(data), data)
@@ -144,9 +150,9 @@ async def test_what_was_replaced_or_discarded_is_kept_no_longer(node: IpfsNode, 
 async def test_what_was_never_published_is_swept(node: IpfsNode, store: IpfsObjectStore) -> None:
     data = os.urandom(100)
     quarantined = await store.quarantine(pieces_of(data), size_max=100)
-    await store.sweep(before=0.0)
+    await store.expire_quarantine(before=0.0)
     assert await node.has_pinned(cid_of_file(data))
-    await store.sweep(before=4e9)
+    await store.expire_quarantine(before=4e9)
     assert not await node.has_pinned(cid_of_file(data))
     with pytest.raises(ObjectNotFound):
         await store.publish(quarantined, key_of(data))
@@ -156,7 +162,7 @@ async def test_putting_and_deleting_the_same_bytes_at_once_loses_none_that_are_n
     node: IpfsNode, catalog: Catalog
 ) -> None:
     data = os.urandom(1000)
-    stores = [IpfsObjectStore(node, catalog.stored_files.files(f"{PLACE}-{i}")) for i in range(6)]
+    stores = [IpfsObjectStore(node, *part(catalog, f"{PLACE}-{i}")) for i in range(6)]
     for _ in range(5):
         puts = [store.put(key_of(data), data) for store in stores[:3]]
         deletes = [store.delete(key_of(data)) for store in stores[3:]]
@@ -203,7 +209,7 @@ class memory_store:  # noqa: N801  used as a function
         self._catalog = open_catalog("sqlite+aiosqlite:///:memory:")
         catalog = await self._catalog.__aenter__()
         rpc = KuboRpc(self._session, f"kubo+{self._server.make_url('')}", patience=Patience(1, 1, 1))
-        return IpfsObjectStore(IpfsNode(rpc), catalog.stored_files.files(PLACE))
+        return IpfsObjectStore(IpfsNode(rpc), *part(catalog))
 
     async def __aexit__(self, *_: object) -> None:
         await self._catalog.__aexit__(None, None, None)
@@ -250,7 +256,7 @@ async def test_a_dataset_at_a_node_is_opened_by_its_address(
 ) -> None:
     address = f"{ipfs_node.rpc}/weather"
     builder = chain(["a", "b"])
-    connection = Connection(session, tables=catalog.stored_files)
+    connection = Connection(session, tables=catalog.stores)
     await open_dataset(address, connection).append(builder.blocks, expected_head=None)
     assert await open_dataset(address + "/", connection).head() == builder.head
     assert await open_dataset(f"{ipfs_node.rpc}/other", connection).head() is None

@@ -1,4 +1,4 @@
-"""Two S3 servers for every test here, and an empty place in their buckets for each."""
+"""Three S3 servers for every test here, and an empty place in their buckets for each."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Iterator
 import pytest
 
 from storage.s3.location import S3Location, parse_s3_address
-from tests.storage.s3.servers import KEYS, S3Server, moto, versitygw
+from tests.storage.s3.servers import KEYS, S3Server, minio, moto, versitygw
 
 
-@pytest.fixture(scope="session", params=["versitygw", "moto"])
+@pytest.fixture(scope="session", params=["versitygw", "moto", pytest.param("minio", marks=pytest.mark.slow)])
 def s3_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """A server of each kind."""
-    started = moto() if request.param == "moto" else versitygw(tmp_path_factory.mktemp("versitygw") / "buckets")
-    with started as server:
+    folder = tmp_path_factory.mktemp(request.param) / "buckets"
+    servers = {"versitygw": lambda: versitygw(folder), "moto": moto, "minio": lambda: minio(folder)}
+    with servers[request.param]() as server:
         yield server
 
 

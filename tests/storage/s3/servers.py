@@ -1,4 +1,4 @@
-"""Servers of S3 for tests: versitygw, which checks signatures and conditions, and moto, another implementation."""
+"""Servers of S3 for tests: versitygw and MinIO, which check signatures and conditions, and moto, in memory."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import boto3
 import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -55,6 +56,29 @@ def versitygw(folder: Path) -> Iterator[S3Server]:
     command = [str(program), "--port", f"127.0.0.1:{port}", "--quiet", "posix", str(folder)]
     with running(command, port, {**os.environ, **keys}):
         yield S3Server(port)
+
+
+@contextmanager
+def minio(folder: Path) -> Iterator[S3Server]:
+    """The server that many people run at home, over ``folder``."""
+    program = next((ROOT / ".tools" / "bin").glob("minio-v*"), None)
+    if program is None:
+        pytest.skip("MinIO is not here: run tools/minio_server.sh, which needs Go")
+    port = free_port()
+    keys = {"MINIO_ROOT_USER": KEYS["AWS_ACCESS_KEY_ID"], "MINIO_ROOT_PASSWORD": KEYS["AWS_SECRET_ACCESS_KEY"]}
+    settings = {**keys, "MINIO_BROWSER": "off", "MINIO_UPDATE": "off"}
+    command = [str(program), "server", "--quiet", "--address", f"127.0.0.1:{port}", str(folder)]
+    with running(command, port, {**os.environ, **settings}):
+        server = S3Server(port)
+        client = boto3.client(
+            "s3",
+            endpoint_url=server.endpoint,
+            region_name=KEYS["AWS_DEFAULT_REGION"],
+            aws_access_key_id=KEYS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=KEYS["AWS_SECRET_ACCESS_KEY"],
+        )
+        client.create_bucket(Bucket=BUCKET)
+        yield server
 
 
 @contextmanager

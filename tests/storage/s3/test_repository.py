@@ -88,6 +88,15 @@ async def test_sweeping_takes_what_nobody_finished_and_leaves_the_rest(repositor
     assert await listed(repository, include_pending=True) == ["alice/weather"]
 
 
+async def test_sweeping_leaves_a_dataset_whose_name_is_damaged(repository: S3Repository) -> None:
+    await add(repository, "alice/weather", 1)
+    place = repository.location.below(dataset_id(1).multibase)
+    client_of(place).put_object(Bucket=place.bucket, Key=place.path("info/alias"), Body=b"no name of a dataset")
+    before = names_in(place)
+    assert await repository.sweep(unused_for_s=0, now=time.time() + 3_600) == []
+    assert names_in(place) == before
+
+
 async def test_a_deletion_cut_short_is_finished_by_sweeping(
     repository: S3Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
