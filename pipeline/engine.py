@@ -75,7 +75,7 @@ def open_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
     java = find_java(None if options.java_home is None else Path(options.java_home))
     sandboxed = _wall_in(place, options, java.path)
     # Only now: threads of libraries would keep the sandbox from being entered.
-    from pipeline.session import spark_session  # noqa: PLC0415
+    from pipeline.session import answers, spark_session  # noqa: PLC0415
 
     properties = {"spark.local.dir": str(place.work), "spark.sql.warehouse.dir": str(place.work / "warehouse")}
     archive = place.root / "classes" / archive_name(java)
@@ -86,7 +86,7 @@ def open_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
         session.stop()
         jvm.stop()
 
-    return Opened(session, sandboxed, close, lambda: jvm.process.poll() is None)
+    return Opened(session, sandboxed, close, lambda: answers(session))
 
 
 class _Answers:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.java_gateway import java_import
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -112,6 +113,14 @@ def fingerprint(session: SparkSession) -> Fingerprint:
     java = _java(session).java.lang.System.getProperty("java.runtime.version")
     settings = {name: session.conf.get(name, default=None) or "" for name in FIXED}
     return Fingerprint(f"pyspark {session.version}", str(java), version("pyarrow"), settings)
+
+
+def answers(session: SparkSession) -> bool:
+    """Whether the JVM behind it is alive."""
+    try:
+        return bool(_java(session).java.lang.System.nanoTime())
+    except (Py4JError, OSError):
+        return False
 
 
 _STILL: Final[Mapping[str, str]] = {
