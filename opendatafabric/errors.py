@@ -84,6 +84,18 @@ class MalformedData(MalformedInput):
     code = "malformed-data"
 
 
+class MalformedSource(MalformedInput):
+    """What a source gave is not what its read step says; the message names line and column where they are known."""
+
+    code = "malformed-source"
+
+
+class IncompatibleSchema(MalformedInput):
+    """Records whose columns cannot be those of the dataset."""
+
+    code = "incompatible-schema"
+
+
 class MalformedDag(MalformedInput):
     """A block, tree, archive or record of IPFS outside its form."""
 
