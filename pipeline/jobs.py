@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 JOBS: Final[Mapping[str, str]] = {
     "describe": "pipeline.describe:describe",
+    "ingest": "pipeline.ingest_job:ingest_job",
 }
 """Name of a job → ``module:function``."""
 
