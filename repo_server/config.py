@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -228,3 +230,8 @@ class Settings(BaseSettings):
         raise MalformedInput(
             f"setting {setting} is needed when the repository is no folder", hint=f"set ODF_{setting.upper()}"
         )
+
+
+def allowed_variables(names: Iterable[str]) -> dict[str, str]:
+    """Those variables of the environment, if they are set: what sources may use besides settings."""
+    return {name: os.environ[name] for name in names if name in os.environ}
