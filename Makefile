@@ -13,7 +13,7 @@ HOST ?= 127.0.0.1
 VAR ?= var
 PY := .venv/bin/python
 INPUTS := pyproject.toml tools/bootstrap.sh tools/java.sh requirements/uv.txt
-STATIC_PATHS := opendatafabric storage catalog sync verify repo_server cli tests examples benchmarks tools
+STATIC_PATHS := opendatafabric storage catalog sync pipeline verify repo_server cli tests examples benchmarks tools
 
 .PHONY: install install-dev run check lint fast-tests test-nodes test bench lock clean help
 .DEFAULT_GOAL := help
@@ -47,7 +47,7 @@ lint: .venv/.installed-dev
 	@.venv/bin/lint-imports --no-cache
 
 fast-tests: .venv/.installed-dev
-	@$(PY) -m pytest -q -n 2 -m "not slow"
+	@$(PY) -m pytest -q -n 2 --dist loadgroup -m "not slow"
 
 check: lint fast-tests
 
@@ -56,7 +56,7 @@ test-nodes:
 	@for build in tools/*_node.sh tools/*_server.sh; do $$build >/dev/null || true; done
 
 test: lint test-nodes
-	@$(PY) -m pytest -n 2 $(PYTEST_ARGS)
+	@$(PY) -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 bench: .venv/.installed-dev
 	@$(PY) -m benchmarks

@@ -50,6 +50,7 @@ EXIT_CODES: Final[dict[type[errors.OdfError], ExitCode]] = {
     errors.TransferRejected: ExitCode.DENIED,
     errors.StorageError: ExitCode.UNAVAILABLE,
     errors.PeerUnavailable: ExitCode.UNAVAILABLE,
+    errors.EngineUnavailable: ExitCode.UNAVAILABLE,
 }
 
 

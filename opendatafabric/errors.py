@@ -84,6 +84,18 @@ class MalformedData(MalformedInput):
     code = "malformed-data"
 
 
+class MalformedSource(MalformedInput):
+    """What a source gave is not what its read step says; the message names line and column where they are known."""
+
+    code = "malformed-source"
+
+
+class IncompatibleSchema(MalformedInput):
+    """Records whose columns cannot be those of the dataset."""
+
+    code = "incompatible-schema"
+
+
 class MalformedDag(MalformedInput):
     """A block, tree, archive or record of IPFS outside its form."""
 
@@ -271,3 +283,22 @@ class UnsupportedOperation(OdfError):
     """A store or peer that cannot do what was asked by its nature (e.g. writing to plain HTTP)."""
 
     code = "unsupported-operation"
+
+
+class InvalidQuery(MalformedInput):
+    """A query that is no SQL, or uses what queries over datasets may not; the message names the place in it."""
+
+    code = "invalid-query"
+
+
+class EngineUnavailable(OdfError):
+    """What runs queries is not there: no Java, a package that is not installed, no sandbox for foreign queries."""
+
+    code = "engine-unavailable"
+
+
+class EngineDied(EngineUnavailable):
+    """What runs queries ended in the middle; another is started for the next job."""
+
+    code = "engine-died"
+    retryable = True

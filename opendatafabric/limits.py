@@ -252,3 +252,60 @@ S3_REQUEST_S_MAX: Final = 120
 
 S3_RETRIES_MAX: Final = 5
 """A request to S3 is tried so often again, each time after a longer wait."""
+
+JVM_START_S_MAX: Final = 120
+"""Longest wait for a JVM to answer: two seconds on an idle machine, a minute where everything else is starting too."""
+
+ENGINE_START_S_MAX: Final = 300
+"""Longest wait for a Spark session, JVM included, and for the end of one that leaves an archive of its classes."""
+
+WORKER_MESSAGE_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Longest message between the Spark worker and its clients; whatever is larger lies in files."""
+
+WORKER_CLIENTS_MAX: Final = 100
+"""Clients that wait for the Spark worker at the same time; it does one job after another."""
+
+JOB_S_MAX: Final = 24 * 3_600
+"""Longest time for one job of the Spark worker, unless its client says less."""
+
+ENGINE_FILE_BYTES_MAX: Final = 256 * 1024 * 1024 * 1024
+"""Largest single file that an engine may write: a disk must not be filled by one query."""
+
+WORKER_START_S_MAX: Final = 60
+"""Longest wait for the Spark worker to listen; it does so at once, before Spark is there."""
+
+DDL_CHARACTERS_MAX: Final = 1024 * 1024
+"""Longest list of column definitions of a read step."""
+
+DDL_DEPTH_MAX: Final = 32
+"""Deepest nesting of types in a column definition."""
+
+JSON_DOCUMENT_BYTES_MAX: Final = 1024 * 1024 * 1024
+"""Largest JSON or GeoJSON document: it is read whole; the kinds with one record a line have no such limit."""
+
+INFERENCE_ROWS: Final = 1_000
+"""So many rows decide the types of columns that a source does not declare."""
+
+UNPACKED_BYTES_MAX: Final = 64 * 1024 * 1024 * 1024
+"""Most bytes that one compressed file of a source may become."""
+
+UNPACKED_BYTES_PER_BYTE_MAX: Final = 1_100
+"""Most bytes that one compressed byte may become; beyond what honest DEFLATE gives, a bomb."""
+
+QUERY_CHARS_MAX: Final = 100_000
+"""Longest SQL text of one step of a transform; long ones people write have a few thousand."""
+
+QUERY_NODES_MAX: Final = 50_000
+"""Most nodes of a parsed query: Spark's own analysis takes seconds beyond."""
+
+FETCH_BYTES_MAX: Final = 256 * 1024 * 1024 * 1024
+"""Most bytes taken from one polled source at a time."""
+
+FETCH_REDIRECTS_MAX: Final = 10
+"""Longest way that a polled source may send us on."""
+
+FETCH_SILENCE_S_MAX: Final = 60
+"""Longest wait for a polled source to answer, and for its next bytes."""
+
+POLL_ITERATIONS_MAX: Final = 1_000
+"""Most blocks of one poll: a source that always has more goes on at the next one."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from catalog.datasets import Visibility
 from catalog.engine import sqlite_path, sqlite_url
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import OBJECT_BYTES_MAX
+from pipeline.worker_place import WorkerOptions
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
 from storage.open import scheme_of
@@ -146,6 +149,24 @@ class Settings(BaseSettings):
         10_737_418_240, gt=0, description="room for it; what was used longest ago goes first"
     )
     run_mirrors: bool = Field(True, description="whether this server runs the mirrors of its catalog")
+    java_home: str | None = Field(
+        None,
+        validation_alias=AliasChoices("ODF_JAVA_HOME", "JAVA_HOME"),
+        description="a Java 17 or newer for Spark; JAVA_HOME means the same; else the one on PATH or in .venv is taken",
+    )
+    spark_place: Path | None = Field(
+        None, description="folder of the Spark worker, for its owner only; ~/.cache/odf/spark by default"
+    )
+    spark_cores: int = Field(2, gt=0, description="threads of Spark; they change no result")
+    spark_heap_bytes: int = Field(2_147_483_648, ge=536_870_912, description="largest heap of Spark's Java, in bytes")
+    spark_memory_bytes_max: int = Field(
+        4_294_967_296, gt=0, description="memory of all processes of the engine; a job that takes more is ended"
+    )
+    spark_jobs_per_engine: int = Field(1_000, gt=0, description="jobs after which the engine is started anew")
+    spark_idle_s: float = Field(900, gt=0, description="a Spark worker that nobody needed for so long ends, in seconds")
+    spark_unsandboxed_foreign_queries: bool = Field(
+        False, description="let queries of strangers run where the kernel offers no sandbox"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
 
     @property
@@ -159,6 +180,24 @@ class Settings(BaseSettings):
             return None
         token = None if self.ipfs_token is None else self.ipfs_token.get_secret_value()
         return IpfsAccess(self.ipfs_gateway, token, self.ipfs_trustless)
+
+    @property
+    def spark_worker_place(self) -> Path:
+        """Where the Spark worker lives that the commands of this user share."""
+        return self.spark_place or Path.home() / ".cache" / "odf" / "spark"
+
+    @property
+    def spark_worker_options(self) -> WorkerOptions:
+        """How it runs."""
+        return WorkerOptions(
+            java_home=self.java_home,
+            cores=self.spark_cores,
+            heap_bytes=self.spark_heap_bytes,
+            memory_bytes_max=self.spark_memory_bytes_max,
+            jobs_per_engine=self.spark_jobs_per_engine,
+            idle_s=self.spark_idle_s,
+            unsandboxed_foreign_queries=self.spark_unsandboxed_foreign_queries,
+        )
 
     @property
     def ipfs_key_path(self) -> Path:
@@ -191,3 +230,8 @@ class Settings(BaseSettings):
         raise MalformedInput(
             f"setting {setting} is needed when the repository is no folder", hint=f"set ODF_{setting.upper()}"
         )
+
+
+def allowed_variables(names: Iterable[str]) -> dict[str, str]:
+    """Those variables of the environment, if they are set: what sources may use besides settings."""
+    return {name: os.environ[name] for name in names if name in os.environ}

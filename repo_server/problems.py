@@ -26,6 +26,7 @@ _STATUS: Final[tuple[tuple[type[errors.OdfError], HTTPStatus], ...]] = (
     (errors.StorageFull, HTTPStatus.INSUFFICIENT_STORAGE),
     (errors.TransientStorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.PeerUnavailable, HTTPStatus.BAD_GATEWAY),
+    (errors.EngineUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.UnsupportedOperation, HTTPStatus.NOT_IMPLEMENTED),
 )
 """The first family that fits decides; what fits none is our fault."""

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ("opendatafabric", "storage", "catalog", "sync", "verify", "repo_server", "cli")
+FLOORS = ("opendatafabric", "storage", "catalog", "sync", "pipeline", "verify", "repo_server", "cli")
 
 
 @cache

@@ -19,7 +19,7 @@ from tests.source_tree import FLOORS, ROOT, python_files, text_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORT_NAMES = {"ada_url": "ada-url", "jwt": "pyjwt", "yaml": "pyyaml", "prometheus_client": "prometheus-client"}
-PART_OF_ANOTHER = {"botocore"}  # what boto3 is made of, in the same versions
+PART_OF_ANOTHER = {"botocore", "py4j"}  # what boto3 and pyspark are made of, in the versions they pin
 UNDER = {"pydantic_settings": "pydantic-settings", "ruamel": "ruamel-yaml"}
 
 
@@ -42,20 +42,21 @@ def imported_libraries() -> set[str]:
 
 def test_what_the_code_imports_is_declared_and_nothing_else() -> None:
     declared = requirement_names(PROJECT["project"]["dependencies"])
-    in_extras = requirement_names(PROJECT["project"]["optional-dependencies"]["s3"]) | PART_OF_ANOTHER
+    extras = PROJECT["project"]["optional-dependencies"]
+    in_extras = requirement_names(extras["s3"] + extras["spark"]) | PART_OF_ANOTHER
     assert imported_libraries() - in_extras == declared
 
 
 def test_every_declared_package_is_locked() -> None:
     assert requirement_names(PROJECT["project"]["dependencies"]) <= set(locked("run"))
     assert requirement_names(PROJECT["dependency-groups"]["dev"]) <= set(locked("dev"))
-    for extra in ("s3", "query", "otel", "client"):
+    for extra in ("s3", "spark", "query", "otel", "client"):
         assert requirement_names(PROJECT["project"]["optional-dependencies"][extra]) <= set(locked(f"extra-{extra}"))
 
 
 def test_the_sets_agree_on_every_version_so_that_one_environment_serves_for_all() -> None:
     dev = locked("dev")
-    for name in ("run", "extra-s3", "extra-query", "extra-otel", "extra-client"):
+    for name in ("run", "extra-s3", "extra-spark", "extra-query", "extra-otel", "extra-client"):
         other = locked(name)
         assert {package: dev[package] for package in other if package in dev} == {
             package: version for package, version in other.items() if package in dev

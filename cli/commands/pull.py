@@ -11,15 +11,18 @@ import typer
 from cli.bulk import run_each
 from cli.credentials import token_for
 from cli.datasets import repository_at
+from cli.ingests import instant_option
 from cli.ipfs import IpfsGateway, Trustless, ipfs_access
 from cli.options import AsJson, RepositoryOption
+from cli.polls import poll_and_print, polls
 from cli.progress import progress_bars
 from cli.remotes import local_ref, remember, remembered
 from cli.transfers import local_alias, print_transfer
 from opendatafabric.multihash import Multihash
-from storage.dataset_config import Direction
+from storage.dataset_config import Direction, remotes_of
 from storage.ipfs.access import IpfsAccess
 from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 from sync.pull import pull_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
@@ -36,6 +39,15 @@ def command(
         str | None, typer.Option("--since", metavar="BLOCK", help="Fetch again what follows this block.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would move.")] = False,
+    system_time: Annotated[
+        str | None, typer.Option("--system-time", metavar="T", help="When polled data are added, instead of now.")
+    ] = None,
+    allow_env: Annotated[
+        list[str] | None, typer.Option("--allow-env", metavar="NAME", help="A variable that sources may use.")
+    ] = None,
+    fetch_uncacheable: Annotated[
+        bool, typer.Option("--fetch-uncacheable", help="Poll sources again that do not say what is new.")
+    ] = False,
     ipfs_gateway: IpfsGateway = None,
     trustless: Trustless = False,
     repository: RepositoryOption = ".",
@@ -45,7 +57,7 @@ def command(
 
     By the smart protocol from odf+http(s)://, by the simple one from http(s)://, ipfs://, ipns://, file:// and folders.
     After a failure the same command goes on where it stopped. A dataset of the repository is fetched from where it was
-    pulled before.
+    pulled before; one with a polling source of its own is asked of that source.
 
     \b
     Example:
@@ -66,6 +78,18 @@ def command(
     access = ipfs_access(ipfs_gateway, trustless=trustless)
 
     def pull_one(given: str) -> None:
+        polled = asyncio.run(_polled(given, target))
+        if polled is not None:
+            asyncio.run(
+                poll_and_print(
+                    polled,
+                    system_time=instant_option(system_time),
+                    allowed=allow_env or (),
+                    fetch_uncacheable=fetch_uncacheable,
+                    as_json=as_json,
+                )
+            )
+            return
         remote, known_as = asyncio.run(_remote_of(given, target))
         source = parse_remote(remote)
         place = RepositoryTarget(target, local_alias(source, name or known_as))
@@ -78,6 +102,16 @@ def command(
         pull_one(remotes[0])
     else:
         run_each(remotes, pull_one, as_json=as_json)
+
+
+async def _polled(given: str, target: DatasetRepository) -> DatasetEntry | None:
+    """The dataset here that polls its own source and was not pulled from elsewhere."""
+    ref = local_ref(given)
+    if ref is None:
+        return None
+    entry = await target.find(ref)
+    known = [] if entry.path is None else remotes_of(entry.path, Direction.PULL)
+    return entry if not known and await polls(entry) else None
 
 
 async def _remote_of(given: str, target: DatasetRepository) -> tuple[str, str | None]:

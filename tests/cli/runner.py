@@ -34,7 +34,7 @@ class Ran:
 def odf(*arguments: object, stdin: str = "") -> Ran:
     """``odf ARGUMENTS…`` with ``stdin`` piped in."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True), io.StringIO()
-    before, sys.stdin = sys.stdin, io.StringIO(stdin)
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
     try:
         with redirect_stdout(out), redirect_stderr(err):
             code = run([str(argument) for argument in arguments])

@@ -1,0 +1,15 @@
+"""The Spark worker of this user: one for all repositories, started when it is first needed."""
+
+from __future__ import annotations
+
+from cli.output import print_note
+from pipeline.worker_client import WorkerClient
+from repo_server.config import Settings
+
+
+def spark_worker() -> WorkerClient:
+    """The worker's client, by the settings; says on standard error what it waits for."""
+    settings = Settings()
+    return WorkerClient(
+        settings.spark_worker_place, settings.spark_worker_options, say=lambda what: print_note(f"odf: {what} ...")
+    )

@@ -1,0 +1,1 @@
+"""Spark: data enters and is transformed here. The only floor that imports pyspark; nothing here knows HTTP."""

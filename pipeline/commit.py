@@ -1,0 +1,175 @@
+"""The end of an ingest: what an engine made becomes objects and blocks of the dataset, or nothing does.
+
+One transaction: the slice is stored, then the blocks, then the head moves from where it was at the start. Whatever
+fails before leaves the old head (spec: Data Ingestion, Watermarks, Source State).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from opendatafabric.chain.objects import objects_of
+from opendatafabric.chain.rules.add_data import checkpoint_hash
+from opendatafabric.chain.state import ChainState
+from opendatafabric.codec.block_codec import encode_block
+from opendatafabric.data.vocabulary import DatasetVocabulary
+from opendatafabric.errors import RefNotFound, UnsupportedVersion
+from opendatafabric.instant import Instant
+from opendatafabric.limits import OBJECT_BYTES_MAX, READ_CHUNK_BYTES
+from opendatafabric.metadata.block import HashedBlock, MetadataBlock
+from opendatafabric.metadata.events import AddData, MetadataEvent, SetDataSchema, SetVocab, UnknownEvent
+from opendatafabric.metadata.slices import SourceState
+from opendatafabric.multihash import Multihash
+from pipeline.ingest_request import IngestAnswer
+from storage.dataset import Dataset, object_key
+from storage.quarantine import receive_object
+
+Event = TypeVar("Event")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a dataset stands when an ingest begins."""
+
+    head: Multihash
+    state: ChainState
+
+    @property
+    def next_offset(self) -> int:
+        """Of the next record."""
+        last = self.state.last_offset
+        return 0 if last is None else last + 1
+
+    @property
+    def vocabulary(self) -> DatasetVocabulary:
+        """Names of the system columns."""
+        vocab = self.state.vocab
+        return DatasetVocabulary.from_event(None if vocab is None else _known(vocab, SetVocab))
+
+    @property
+    def schema(self) -> SetDataSchema | None:
+        """The schema in force."""
+        return None if self.state.data_schema is None else _known(self.state.data_schema, SetDataSchema)
+
+    @property
+    def source_state(self) -> SourceState | None:
+        """What the last write left of its source."""
+        return None if self.state.add_data is None else _known(self.state.add_data, AddData).new_source_state
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an ingest; ``new_head`` is the old one if nothing changed."""
+
+    old_head: Multihash
+    new_head: Multihash
+    answer: IngestAnswer
+    watermark: Instant | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is a new block."""
+        return self.old_head != self.new_head
+
+
+async def position_of(dataset: Dataset) -> Position:
+    """Where the dataset stands now.
+
+    Raises:
+        RefNotFound: it has no head.
+        BlockNotFound, HashMismatch, MalformedBlock: its chain is damaged.
+    """
+    head = await dataset.head()
+    if head is None:
+        raise RefNotFound("the dataset has no head yet")
+    return Position(head, await dataset.chain_state(head))
+
+
+async def commit(
+    dataset: Dataset,
+    position: Position,
+    answer: IngestAnswer,
+    *,
+    made: Path,
+    system_time: Instant,
+    source_state: SourceState | None = None,
+    watermark: Instant | None = None,
+) -> Outcome:
+    """Append what ``answer`` says to the dataset at ``position``; ``made`` is the slice that it describes.
+
+    ``watermark`` stands for the one that the records have. Nothing is appended if nothing changed.
+
+    Raises:
+        RefConflict: another write came first.
+        ChainError: a rule of the chain forbids it: time or watermark would go back.
+        StorageError: the stores failed.
+    """
+    event = _add_data(position, answer, source_state=source_state, watermark=watermark)
+    events: list[MetadataEvent] = [] if answer.schema is None else [answer.schema]
+    if _changes(event, position):
+        events.append(event)
+    if not events:
+        return Outcome(position.head, position.head, answer, position.state.watermark)
+    blocks = _chained(events, position, system_time)
+    files = [file for block in blocks for file in objects_of(block)]
+    async with dataset.held(files):
+        for file in files:
+            await receive_object(
+                dataset.writable_objects(),
+                object_key(file),
+                _pieces(made),
+                expected_hash=file.physical_hash,
+                size_max=OBJECT_BYTES_MAX,
+            )
+        new_head = await dataset.append(blocks, expected_head=position.head)
+    return Outcome(position.head, new_head, answer, event.new_watermark)
+
+
+def _add_data(
+    position: Position, answer: IngestAnswer, *, source_state: SourceState | None, watermark: Instant | None
+) -> AddData:
+    before = position.state.add_data
+    left = None if before is None else _known(before, AddData).new_checkpoint
+    known = [time for time in (position.state.watermark, answer.last_event_time) if time is not None]
+    return AddData(
+        prev_checkpoint=checkpoint_hash(left),
+        prev_offset=position.state.last_offset,
+        new_data=answer.data,
+        new_watermark=watermark or (max(known) if known else None),
+        new_source_state=source_state,
+    )
+
+
+def _changes(event: AddData, position: Position) -> bool:
+    before = (position.state.watermark, position.source_state)
+    return event.new_data is not None or (event.new_watermark, event.new_source_state) != before
+
+
+def _chained(events: list[MetadataEvent], position: Position, system_time: Instant) -> list[HashedBlock]:
+    blocks: list[HashedBlock] = []
+    previous, number = position.head, position.state.sequence_number
+    for event in events:
+        number += 1
+        blocks.append(encode_block(MetadataBlock(system_time, previous, number, event)))
+        previous = blocks[-1].hash
+    return blocks
+
+
+async def _pieces(path: Path) -> AsyncIterator[bytes]:
+    file = await asyncio.to_thread(path.open, "rb")
+    try:
+        while piece := await asyncio.to_thread(file.read, READ_CHUNK_BYTES):
+            yield piece
+    finally:
+        file.close()
+
+
+def _known(event: Event | UnknownEvent, kind: type[Event]) -> Event:
+    """The event, if this version can read it."""
+    if not isinstance(event, kind):
+        raise UnsupportedVersion(f"the dataset has a {kind.__name__} of a newer version", hint="update this software")
+    return event

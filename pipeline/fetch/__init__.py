@@ -1,0 +1,39 @@
+"""What polling sources give: one module per kind of fetch step (spec: Fetch Step).
+
+A poll compares the source with the state that the last write left. It answers with a file to ingest and the state to
+remember, or that nothing is new.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opendatafabric.errors import UnsupportedOperation
+from opendatafabric.metadata.slices import SourceState
+from opendatafabric.metadata.sources import FetchStep, FetchStepFilesGlob, FetchStepUrl
+from pipeline.fetch.fetched import Fetched, FetchOptions
+from pipeline.fetch.files_glob import fetch_files_glob
+from pipeline.fetch.url import fetch_url
+
+__all__ = ["FetchOptions", "Fetched", "fetch"]
+
+
+async def fetch(step: FetchStep, state: SourceState | None, folder: Path, options: FetchOptions) -> Fetched | None:
+    """What the source has behind ``state``, as a file in ``folder`` or where it lies; ``None`` if nothing is new.
+
+    Raises:
+        NotFound: the source is not there.
+        PeerUnavailable: it did not answer, or in the middle no more.
+        LimitExceeded: it gave more than may be taken.
+        UnsupportedOperation: a kind of source, or a place, that is not read.
+        AccessDenied: a variable that the step names may not be used.
+    """
+    if isinstance(step, FetchStepUrl):
+        return await fetch_url(step, state, folder, options)
+    if isinstance(step, FetchStepFilesGlob):
+        return await fetch_files_glob(step, state)
+    raise UnsupportedOperation(
+        f"sources of kind {type(step).__name__.removeprefix('FetchStep')} are not polled",
+        expected="Url or FilesGlob",
+        hint="fetch it yourself and use odf ingest",
+    )

@@ -1,0 +1,136 @@
+"""Ingest from end to end: bytes of a source, an engine that makes a slice of them, and the commit.
+
+The engine lives in another process and sees files only: what it needs is put into one folder, what it makes lies in
+another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from opendatafabric.chain.objects import ObjectKind
+from opendatafabric.errors import UnsupportedOperation
+from opendatafabric.instant import Instant
+from opendatafabric.layout import data_key
+from opendatafabric.metadata.events import DatasetKind
+from opendatafabric.metadata.slices import SourceState
+from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyChangelogStream
+from opendatafabric.multihash import Multihash
+from pipeline.commit import Outcome, Position, commit, position_of
+from pipeline.ingest_request import IngestAnswer, IngestRequest, RowCounts, Source
+from pipeline.worker_place import JobFolders
+from storage.dataset import Dataset
+
+JOB: Final = "ingest"
+_FORGETS: Final = (MergeStrategyAppend, MergeStrategyChangelogStream)
+"""Strategies that compare with nothing that the dataset has."""
+
+
+class Engine(Protocol):
+    """What runs jobs: the worker's client, or something in this process."""
+
+    def folders(self) -> AbstractContextManager[JobFolders]:
+        """Where files go to a job and come back."""
+        ...
+
+    def run(self, job: str, arguments: dict[str, Any]) -> Awaitable[dict[str, Any]]:
+        """The answer of a job."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a source gave. ``event_time`` is for records that have none, ``state`` where the source left off."""
+
+    file: Path
+    event_time: Instant | None = None
+    state: SourceState | None = None
+
+
+async def ingest(
+    dataset: Dataset,
+    engine: Engine,
+    given: Given,
+    *,
+    choose: Callable[[Position], Source],
+    system_time: Instant,
+    watermark: Instant | None = None,
+) -> Outcome:
+    """Add what ``given`` holds to the dataset, read and merged as the source that is chosen says.
+
+    Raises:
+        UnsupportedOperation: the dataset is derived from others.
+        MalformedSource, MalformedData, IncompatibleSchema, InvalidQuery: the bytes are not what the source says.
+        EngineUnavailable, EngineDied: there is no engine, or it ended in the middle.
+        RefConflict, ChainError, StorageError: as ``commit``; the head has not moved then either.
+    """
+    position = await position_of(dataset)
+    if (await dataset.seed()).dataset_kind is not DatasetKind.ROOT:
+        raise UnsupportedOperation("data enter root datasets only", hint="a derivative is computed from its inputs")
+    source = choose(position)
+    with engine.folders() as folders:
+        request = IngestRequest(
+            source=source,
+            file=await asyncio.to_thread(folders.give, given.file, "input"),
+            made=folders.made / "slice",
+            system_time=system_time,
+            event_time=given.event_time or system_time,
+            vocabulary=position.vocabulary,
+            schema=position.schema,
+            next_offset=position.next_offset,
+            slices=() if isinstance(source.merge, _FORGETS) else await _give_slices(dataset, position.head, folders),
+        )
+        answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
+        return await commit(
+            dataset,
+            position,
+            answer,
+            made=request.made,
+            system_time=system_time,
+            source_state=given.state,
+            watermark=watermark,
+        )
+
+
+async def _give_slices(dataset: Dataset, head: Multihash, folders: JobFolders) -> tuple[Path, ...]:
+    """Every slice of the dataset as a file for the engine."""
+    hashes: dict[Multihash, None] = {}
+    async for blocks in dataset.walk_additions(head):
+        objects = [named for _, _, additions in blocks for named in additions.objects]
+        hashes |= {each.to_file().physical_hash: None for each in objects if each.kind is ObjectKind.DATA_SLICE}
+    return tuple([await _give_slice(dataset, each, folders) for each in hashes])
+
+
+async def _give_slice(dataset: Dataset, physical_hash: Multihash, folders: JobFolders) -> Path:
+    key, name = data_key(physical_hash), str(physical_hash)
+    local = dataset.objects.local_path(key)
+    if local is not None:
+        return await asyncio.to_thread(folders.give, local, name)
+    with (folders.given / name).open("xb") as file:
+        async for piece in dataset.objects.stream(key):
+            await asyncio.to_thread(file.write, piece)
+    return folders.given / name
+
+
+async def set_watermark(dataset: Dataset, watermark: Instant, *, system_time: Instant) -> Outcome:
+    """Say that no records from before ``watermark`` will come: a block without data.
+
+    Raises:
+        ChainError: the watermark would go back.
+    """
+    position = await position_of(dataset)
+    nothing = IngestAnswer(RowCounts())
+    return await commit(
+        dataset,
+        position,
+        nothing,
+        made=Path(),
+        system_time=system_time,
+        source_state=position.source_state,
+        watermark=watermark,
+    )

@@ -1,0 +1,76 @@
+"""Polling: ask the source of a root dataset what is new, and ingest it, until there is no more.
+
+Each answer is a block of its own, with the state of the source in it: a poll that was killed goes on behind the last
+block, and one that finds nothing new makes none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from opendatafabric.errors import RefConflict, UnsupportedOperation
+from opendatafabric.instant import Instant
+from opendatafabric.limits import POLL_ITERATIONS_MAX
+from opendatafabric.metadata.events import SetPollingSource
+from pipeline.commit import Outcome, Position, position_of
+from pipeline.fetch import FetchOptions, fetch
+from pipeline.ingest import Engine, Given, ingest
+from pipeline.unpack import unpack
+from storage.dataset import Dataset
+
+
+def polling_source(position: Position) -> SetPollingSource:
+    """The source in force.
+
+    Raises:
+        UnsupportedOperation: the dataset has none.
+    """
+    source = position.state.polling_source
+    if isinstance(source, SetPollingSource):
+        return source
+    raise UnsupportedOperation("the dataset has no source to poll", hint="data are pushed into it: odf ingest")
+
+
+async def poll(
+    dataset: Dataset,
+    engine: Engine,
+    *,
+    clock: Callable[[], Instant],
+    options: FetchOptions,
+    fetch_uncacheable: bool = False,
+) -> AsyncIterator[Outcome]:
+    """One outcome per answer of the source; none if nothing is new.
+
+    A source that gave records without saying where it left off would give them again: it is asked again only with
+    ``fetch_uncacheable``.
+
+    Raises:
+        UnsupportedOperation, NotFound, PeerUnavailable, LimitExceeded: as ``fetch``.
+        RefConflict: another write came in between.
+        OdfError: as ``ingest``.
+    """
+    for _ in range(POLL_ITERATIONS_MAX):
+        position = await position_of(dataset)
+        source = polling_source(position)
+        if position.state.add_data is not None and position.source_state is None and not fetch_uncacheable:
+            return
+        with TemporaryDirectory(prefix="odf-poll-") as name:
+            fetched = await fetch(source.fetch, position.source_state, Path(name), options)
+            if fetched is None:
+                return
+            source_file = await asyncio.to_thread(unpack, fetched.file, source.prepare or (), Path(name))
+            given = Given(source_file, fetched.event_time, fetched.state)
+            yield await ingest(dataset, engine, given, choose=partial(_unless_moved, position), system_time=clock())
+        if not fetched.has_more:
+            return
+
+
+def _unless_moved(asked: Position, now: Position) -> SetPollingSource:
+    """The source, if the dataset still stands where it stood when the source was asked."""
+    if now.head != asked.head:
+        raise RefConflict("the dataset was written meanwhile", expected=asked.head, found=now.head)
+    return polling_source(now)

@@ -1,0 +1,36 @@
+"""The step that runs when a source names neither a query nor a schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from opendatafabric.data.vocabulary import DatasetVocabulary
+from pipeline.readers.text_values import read_times
+
+
+def run_default_step(records: pa.Table, vocabulary: DatasetVocabulary, *, op_is_data: bool) -> pa.Table:
+    """Columns called like system columns get a leading ``_``; an event time in seconds or text becomes a time.
+
+    ``op_is_data`` says that the merge strategy takes no ``op`` from the source.
+
+    Raises:
+        MalformedSource: a text in the event time that is none.
+    """
+    moved = {vocabulary.offset_column, vocabulary.system_time_column}
+    moved |= {vocabulary.operation_type_column} if op_is_data else set()
+    records = records.rename_columns([f"_{name}" if name in moved else name for name in records.column_names])
+    return _with_times(records, vocabulary.event_time_column)
+
+
+def _with_times(records: pa.Table, name: str) -> pa.Table:
+    if records.column_names.count(name) != 1:
+        return records
+    index = records.column_names.index(name)
+    column: Any = records.column(index)
+    if pa.types.is_integer(column.type) and column.type.bit_width > 8:
+        column = column.cast(pa.int64()).cast(pa.timestamp("s", "UTC")).cast(pa.timestamp("ms", "UTC"))
+    elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = read_times(name, column, pa.timestamp("ms", "UTC"), lambda row: f"row {row + 1}")
+    return records.set_column(index, name, column)

@@ -1,0 +1,86 @@
+"""Prepare steps: what a source gave, made readable (spec: Prepare Step). Decompressed files are bounded."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import IO, Final
+from zipfile import BadZipFile, ZipFile
+
+from opendatafabric.errors import LimitExceeded, MalformedSource, UnsupportedOperation
+from opendatafabric.limits import READ_CHUNK_BYTES, UNPACKED_BYTES_MAX, UNPACKED_BYTES_PER_BYTE_MAX
+from opendatafabric.metadata.sources import CompressionFormat, PrepStep, PrepStepDecompress
+
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+def unpack(file: Path, steps: Sequence[PrepStep], folder: Path) -> Path:
+    """The file after all ``steps``; new files lie in ``folder``.
+
+    Raises:
+        MalformedSource: no such archive, damaged, or without the one member that is meant.
+        LimitExceeded: it would become too large.
+        UnsupportedOperation: a pipe.
+    """
+    for number, step in enumerate(steps):
+        if not isinstance(step, PrepStepDecompress):
+            raise UnsupportedOperation("commands of sources are not run", hint="prepare the file and use odf ingest")
+        target = folder / f"unpacked-{number}"
+        pieces = _gunzipped(file) if step.format is CompressionFormat.GZIP else _unzipped(file, step.sub_path)
+        _write(pieces, target, file.stat().st_size)
+        file = target
+    return file
+
+
+def _write(pieces: Iterator[bytes], target: Path, packed_bytes: int) -> None:
+    most = min(UNPACKED_BYTES_MAX, max(packed_bytes, 1) * UNPACKED_BYTES_PER_BYTE_MAX)
+    size = 0
+    with target.open("xb") as out:
+        for piece in pieces:
+            size += len(piece)
+            if size > most:
+                raise LimitExceeded("the compressed file of the source becomes too large", expected=f"at most {most}")
+            out.write(piece)
+
+
+def _gunzipped(file: Path) -> Iterator[bytes]:
+    """All members, one after another, never more than a piece of them in memory."""
+    unpacker = zlib.decompressobj(_GZIP)
+    for packed in _file_pieces(file):
+        raw = packed
+        while raw:
+            unpacker = zlib.decompressobj(_GZIP) if unpacker.eof else unpacker
+            try:
+                yield unpacker.decompress(raw, READ_CHUNK_BYTES)
+            except zlib.error as error:
+                raise MalformedSource(f"the file is no gzip, or damaged: {error}") from None
+            raw = unpacker.unconsumed_tail or unpacker.unused_data
+    if not unpacker.eof:
+        raise MalformedSource("the gzip file is cut off, or empty")
+
+
+def _file_pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as packed:
+        yield from _pieces(packed)
+
+
+def _unzipped(file: Path, pattern: str | None) -> Iterator[bytes]:
+    try:
+        with ZipFile(file) as archive:
+            names = [each for each in archive.namelist() if not each.endswith("/")]
+            found = [each for each in names if pattern is None or fnmatchcase(each, pattern)]
+            if len(found) != 1:
+                raise MalformedSource(
+                    f"{len(found)} files of the archive could be meant", found=", ".join(names)[:500], hint="subPath"
+                )
+            with archive.open(found[0]) as member:
+                yield from _pieces(member)
+    except (BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+        raise MalformedSource(f"the file is no zip archive, or damaged: {error}") from None
+
+
+def _pieces(member: IO[bytes]) -> Iterator[bytes]:
+    while piece := member.read(READ_CHUNK_BYTES):
+        yield piece

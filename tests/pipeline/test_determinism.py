@@ -1,0 +1,119 @@
+"""The same input gives the same logical hash, however Spark divides its work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from opendatafabric.data.vocabulary import DatasetVocabulary
+from opendatafabric.metadata.events import AddPushSource
+from opendatafabric.metadata.sources import (
+    MergeStrategy,
+    MergeStrategyLedger,
+    MergeStrategySnapshot,
+    MergeStrategyUpsertStream,
+    ReadStepNdJson,
+)
+from opendatafabric.metadata.transform import SqlQueryStep, Transform, TransformSql
+from opendatafabric.multihash import Multihash
+from pipeline.ingest_job import make_slice
+from pipeline.ingest_request import IngestRequest
+from tests.pipeline.datasets import day
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KEYED = {"key": st.integers(0, 20), "value": st.sampled_from([None, 1.5, -0.0, 2.0]), "text": st.text(max_size=3)}
+ROWS = st.lists(st.fixed_dictionaries(KEYED), max_size=30, unique_by=lambda row: row["key"])
+SETTINGS = st.fixed_dictionaries(
+    {
+        "spark.sql.shuffle.partitions": st.sampled_from(["1", "3", "7"]),
+        "spark.sql.adaptive.enabled": st.sampled_from(["true", "false"]),
+        "spark.sql.files.maxPartitionBytes": st.sampled_from(["1000", "134217728"]),
+        "spark.sql.autoBroadcastJoinThreshold": st.sampled_from(["-1", "10485760"]),
+    }
+)
+STRATEGIES = [
+    MergeStrategySnapshot(("key",)),
+    MergeStrategyLedger(("key",)),
+    MergeStrategyUpsertStream(("key",)),
+]
+GROUPED: Transform = TransformSql(
+    "spark", queries=(SqlQueryStep(query="select text, count(*) as n, max(key) as key from input group by text"),)
+)
+
+
+class Runs:
+    """The same two writes under any settings; every run in a folder of its own."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark, self._folder, self._count = spark, folder, 0
+
+    def hashes(
+        self,
+        writes: list[list[dict[str, Any]]],
+        merge: MergeStrategy,
+        conf: dict[str, str],
+        preprocess: Transform | None = None,
+    ) -> list[Multihash | None]:
+        """Of the slice of each write."""
+        self._count += 1
+        folder = self._folder / str(self._count)
+        folder.mkdir()
+        before = {name: self._spark.conf.get(name) for name in conf}
+        try:
+            for name, value in conf.items():
+                self._spark.conf.set(name, value)
+            return self._write_all(writes, merge, folder, preprocess)
+        finally:
+            for name, kept in before.items():
+                self._spark.conf.set(name, str(kept))
+
+    def _write_all(
+        self, writes: list[list[dict[str, Any]]], merge: MergeStrategy, folder: Path, preprocess: Transform | None
+    ) -> list[Multihash | None]:
+        source = AddPushSource(
+            "default", ReadStepNdJson(schema=("key BIGINT", "value DOUBLE", "text STRING")), preprocess, merge
+        )
+        schema, slices, next_offset, found = None, (), 0, []
+        for number, rows in enumerate(writes):
+            file, made = folder / f"input-{number}", folder / f"slice-{number}"
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            request = IngestRequest(
+                source, file, made, day(1), day(1), DatasetVocabulary(), schema, next_offset, slices
+            )
+            answer = make_slice(self._spark, request)
+            schema = schema or answer.schema
+            found.append(None if answer.data is None else answer.data.logical_hash)
+            if answer.data is not None:
+                slices, next_offset = (made, *slices), answer.data.offset_interval.end + 1
+        return found
+
+
+@pytest.fixture
+def runs(spark: SparkSession, tmp_path: Path) -> Runs:
+    """On the shared session."""
+    return Runs(spark, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("merge", STRATEGIES, ids=lambda merge: type(merge).__name__)
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=ROWS, second=ROWS, conf=SETTINGS)
+def test_a_merge_does_not_depend_on_partitions(
+    runs: Runs, merge: MergeStrategy, first: list[Any], second: list[Any], conf: dict[str, str]
+) -> None:
+    assert runs.hashes([first, second], merge, {}) == runs.hashes([first, second], merge, conf)
+
+
+@pytest.mark.slow
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, conf=SETTINGS)
+def test_a_query_that_groups_does_not_depend_on_partitions(runs: Runs, rows: list[Any], conf: dict[str, str]) -> None:
+    merge = MergeStrategyUpsertStream(("text",))
+    assert runs.hashes([rows], merge, {}, GROUPED) == runs.hashes([rows], merge, conf, GROUPED)

@@ -1,0 +1,57 @@
+"""Queries as text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.sql_text import first_unclear_time, names_the_clock, place_of, tokens
+
+
+def test_strings_and_comments_are_in_one_piece() -> None:
+    pieces = [token.text for token in tokens("select 'it''s', \"a\\\"b\", `c``d` -- now()\n/* x */ from t.u")]
+    assert pieces == ["select", "'it''s'", ",", '"a\\"b"', ",", "`c``d`", "from", "t", ".", "u"]
+
+
+@given(st.text())
+def test_any_text_has_tokens(sql: str) -> None:
+    assert all(sql[token.start : token.start + len(token.text)] == token.text for token in tokens(sql))
+
+
+def test_a_place_is_counted_from_one_and_not_inside_strings() -> None:
+    assert place_of("select 'rand',\n  rand() from t", "RAND") == " (line 2, column 3)"
+    assert place_of("select `rand`() from t", "rand") == " (line 1, column 8)"
+    assert place_of("select 'rand' -- rand", "rand") == ""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "timestamp'now'",
+        "DATE ' today '",
+        "timestamp 'no' 'w'",
+        "timestamp_ntz/**/'now'",
+        "date r'today'",
+        "date '\\u0031'",
+    ],
+)
+def test_a_literal_that_is_no_plain_time_is_found(sql: str) -> None:
+    assert first_unclear_time(f"select {sql} from t") is not None
+
+
+@pytest.mark.parametrize("sql", ["timestamp'2020-01-01 00:00Z'", "date '-0001-01-01'", "a.date, 'now'", "'now' date"])
+def test_plain_times_and_columns_of_that_name_are_none(sql: str) -> None:
+    assert first_unclear_time(f"select {sql} from t") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["now", " Now\t", "today UTC", "tomorrowZ", "yesterday+01:00", "now Asia/Tokyo", "\x00now"]
+)
+def test_texts_that_move_with_the_clock(text: str) -> None:
+    assert names_the_clock(text)
+
+
+@pytest.mark.parametrize("text", ["", "nowhere", "it is now", "today I went home", "know", "2020-01-01", "epoch"])
+def test_texts_that_stay(text: str) -> None:
+    assert not names_the_clock(text)
