@@ -115,9 +115,6 @@ FOLLOW_BLOCKS_MAX: Final = 1_000
 FOLLOW_BYTES_MAX: Final = 16 * 1024 * 1024
 """A batch of walked blocks ends once it holds so many bytes, however few blocks those are."""
 
-SEGMENT_LENGTHS: Final = (1_000, 100)
-"""Blocks that are kept in one piece where each would be a request: long ones for walks, short ones for what is new."""
-
 SEGMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """Longer stretches of large blocks are read block by block: a request more weighs little then."""
 

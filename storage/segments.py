@@ -16,9 +16,12 @@ from typing import Final
 from opendatafabric.codec.block_codec import read_block_header
 from opendatafabric.errors import OdfError
 from opendatafabric.layout import BLOCKS, block_key
-from opendatafabric.limits import SEGMENT_BYTES_MAX, SEGMENT_LENGTHS
+from opendatafabric.limits import SEGMENT_BYTES_MAX
 from opendatafabric.multihash import physical_name
 from storage.protocols import DerivedStore
+
+SEGMENT_LENGTHS: Final = (1_000, 100)
+"""Blocks that are kept in one piece where each would be a request: long ones for walks, short ones for what is new."""
 
 SEGMENTS_FOLDER: Final = ".segments"
 """Where they lie beside the blocks of a dataset."""
