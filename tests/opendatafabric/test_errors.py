@@ -44,5 +44,9 @@ def test_a_chain_error_names_the_rule_and_the_block() -> None:
 
 
 def test_only_what_may_pass_by_itself_is_worth_a_retry() -> None:
-    assert {family.code for family in FAMILIES if family.retryable} == {"storage-unavailable", "peer-unavailable"}
+    assert {family.code for family in FAMILIES if family.retryable} == {
+        "storage-unavailable",
+        "peer-unavailable",
+        "engine-died",
+    }
     assert TransientStorageError("busy").as_dict()["retryable"] is True
