@@ -103,6 +103,7 @@ class Worker:
                 self.end()
                 tell({"replaced": True})
                 return
+            tell({"taken": True})
             self._check_room()
             gone = asyncio.create_task(reader.read())
             try:

@@ -61,7 +61,10 @@ class WorkerClient:
         """
         request = {"stamp": self._stamp, "job": job, "arguments": arguments, "foreign": foreign, "timeout_s": timeout_s}
         for _ in range(_REPLACEMENTS_MAX):
-            last = await self._converse(await self._connect_or_start(), request, progress or _ignore)
+            try:
+                last = await self._converse(await self._connect_or_start(), request, progress or _ignore)
+            except _NotTakenError:
+                continue
             if "replaced" not in last:
                 return _result(last)
             await self._until_gone()
@@ -92,12 +95,15 @@ class WorkerClient:
     ) -> Message:
         """Send the request and return the last answer."""
         reader, writer = connection
+        taken = False
         try:
             with suppress(ConnectionError):
                 writer.write(encode(request))
                 await writer.drain()
             async for message in _messages(reader):
-                if "waiting" in message:
+                if "taken" in message:
+                    taken = True
+                elif "waiting" in message:
                     self._say(f"waiting for {message['waiting']}")
                 elif "progress" in message:
                     progress(message["progress"])
@@ -105,6 +111,8 @@ class WorkerClient:
                     return message
         finally:
             writer.close()
+        if not taken:
+            raise _NotTakenError("the Spark worker ended before it took the job")
         raise EngineDied("the Spark worker ended in the middle of the job", hint="run it again: another one is started")
 
     def _started(self, process: subprocess.Popen[bytes] | None) -> subprocess.Popen[bytes]:
@@ -131,6 +139,10 @@ class WorkerClient:
         """Wait for a worker that said that it ends; its jobs may take their time."""
         while self._place.is_locked():  # noqa: ASYNC110  (another process holds it: there is no event to wait for)
             await asyncio.sleep(_POLL_S)
+
+
+class _NotTakenError(EngineDied):
+    """Whoever was met was about to end: another may be asked without doing anything twice."""
 
 
 async def _messages(reader: StreamReader) -> AsyncIterator[Message]:

@@ -37,14 +37,19 @@ def java_and_pyspark() -> None:
 
 @pytest.fixture(scope="session")
 def spark(java_and_pyspark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session with the relations of the golden queries."""
+    """A session."""
     from pipeline.session import spark_session  # noqa: PLC0415
 
     work = tmp_path_factory.mktemp("spark")
     jvm = start_jvm(find_java(), JvmOptions(work, 1024**3, properties={"spark.local.dir": str(work)}))
     session = spark_session(jvm)
-    for name, query in RELATIONS.items():
-        session.sql(query).createOrReplaceTempView(name)
     yield session
     session.stop()
     jvm.stop()
+
+
+@pytest.fixture(scope="module")
+def relations(spark: SparkSession) -> None:
+    """The relations of the golden queries; other modules have views of these names too."""
+    for name, query in RELATIONS.items():
+        spark.sql(query).createOrReplaceTempView(name)

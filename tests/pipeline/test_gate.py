@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+pytestmark = pytest.mark.usefixtures("relations")
+
+
 @pytest.mark.parametrize("sql", honest_queries())
 def test_an_honest_query_passes_and_holds(spark: SparkSession, sql: str) -> None:
     assert dataframe(spark, sql, RELATIONS).columns

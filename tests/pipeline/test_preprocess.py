@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,21 +13,12 @@ from opendatafabric.errors import InvalidQuery, MalformedSource, UnsupportedOper
 from opendatafabric.metadata.transform import SqlQueryStep, TransformSql
 from pipeline.preprocess import run_preprocess
 from pipeline.preprocess.default_step import run_default_step
-from tests.pipeline.queries import RELATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 INPUT = pa.table({"a": ["x", "y", "x"], "n": pa.array([3, 2, 1], pa.uint32())})
 ENGINES = ["DataFusion", "spark"]
-
-
-@pytest.fixture(autouse=True)
-def relations(spark: SparkSession) -> Iterator[None]:
-    """What other tests expect of the shared session is there again afterwards."""
-    yield
-    for name, query in RELATIONS.items():
-        spark.sql(query).createOrReplaceTempView(name)
 
 
 def run(spark: SparkSession, engine: str, *queries: str) -> pa.Table:
