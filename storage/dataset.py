@@ -20,6 +20,7 @@ from opendatafabric.chain.validate import validate_chain
 from opendatafabric.errors import (
     ChainError,
     ChainsDiverged,
+    NotFound,
     ObjectNotFound,
     OdfError,
     RefNotFound,
@@ -217,9 +218,7 @@ class Dataset:
             UnsupportedOperation: the stores are read only.
         """
         self.writable_objects()
-        actual_head = await self.head(block_ref)
-        if actual_head != expected_head:
-            raise ref_conflict(block_ref, expected_head, actual_head)
+        await self._require_head(block_ref, expected_head)
         if not blocks:
             raise ChainsDiverged("there is no block to append", expected=expected_head)
         base = blocks[0].prev_block_hash
@@ -230,7 +229,11 @@ class Dataset:
         if base is not None and not validate and not await self.has_block(base):
             raise block_not_found(base)
         if base != expected_head and expected_head is not None:
-            await self._check_same_seed(expected_head, blocks[0])
+            try:
+                await self._check_same_seed(expected_head, blocks[0])
+            except NotFound:  # somebody may have replaced the chain since, and a collection taken it
+                await self._require_head(block_ref, expected_head)
+                raise
         files = [file for block in blocks for file in objects_of(block)] if check_objects else []
         batch = {block_key(block.hash): block.raw for block in blocks}
         new_head = blocks[-1].hash
@@ -286,6 +289,11 @@ class Dataset:
         if not self.objects.capabilities.writable:
             raise UnsupportedOperation("this dataset can only be read", hint="push to it by the smart protocol")
         return cast(ObjectStore, self.objects)
+
+    async def _require_head(self, block_ref: str, expected_head: Multihash | None) -> None:
+        actual_head = await self.head(block_ref)
+        if actual_head != expected_head:
+            raise ref_conflict(block_ref, expected_head, actual_head)
 
     async def _validated(self, blocks: Sequence[HashedBlock], base: Multihash | None) -> ChainState:
         return await asyncio.to_thread(validate_chain, blocks, await self.chain_state(base))
