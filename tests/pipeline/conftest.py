@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share the JVM run in one process, where several run side by side."""
+    """Tests that share the JVM are slow, and run in one process where several run side by side."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,10 @@ from storage.s3.location import S3Location, parse_s3_address
 from tests.storage.s3.servers import KEYS, S3Server, minio, moto, versitygw
 
 
-@pytest.fixture(scope="session", params=["versitygw", "moto", pytest.param("minio", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="session",
+    params=["versitygw", pytest.param("moto", marks=pytest.mark.slow), pytest.param("minio", marks=pytest.mark.slow)],
+)
 def s3_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
     """A server of each kind."""
     folder = tmp_path_factory.mktemp(request.param) / "buckets"
