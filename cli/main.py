@@ -18,11 +18,11 @@ from cli.output import print_error, print_note
 from opendatafabric.errors import OdfError
 
 COMMANDS: Final = (
-    "serve", "init", "add", "ingest", "list", "show", "log", "tail", "pull", "push", "login", "token", "mirror",
-    "verify", "fsck", "gc", "scrub", "audit", "backup", "restore", "export", "reindex", "car", "block", "hash",
-    "snapshot", "ref", "did",
+    "serve", "init", "add", "ingest", "set-watermark", "list", "show", "log", "tail", "pull", "push", "login", "token",
+    "mirror", "verify", "fsck", "gc", "scrub", "audit", "backup", "restore", "export", "reindex", "car", "block",
+    "hash", "snapshot", "ref", "did",
 )  # fmt: skip
-"""In the order of ``odf --help``; the module of each is ``cli/commands/<name>.py`` and holds ``app``."""
+"""In the order of ``odf --help``; the module of each is ``cli/commands/<name>.py``, with ``_`` for ``-``."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -66,7 +66,7 @@ def build_app(argv: Sequence[str]) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_options)
     for name in names:
-        module = importlib.import_module(f"cli.commands.{name}")
+        module = importlib.import_module(f"cli.commands.{name.replace('-', '_')}")
         if getattr(module, "IS_GROUP", False):
             app.add_typer(module.app, name=name)
         else:

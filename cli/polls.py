@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from cli.ingests import now_or, print_nothing_new, print_outcome
 from cli.spark import spark_worker
@@ -15,24 +16,33 @@ from repo_server.config import allowed_variables
 from storage.repository import DatasetEntry
 
 
+@dataclass(frozen=True, slots=True)
+class PollOptions:
+    """``allowed`` are the variables that templates may use."""
+
+    system_time: Instant | None = None
+    allowed: Sequence[str] = ()
+    fetch_uncacheable: bool = False
+
+
 async def polls(entry: DatasetEntry) -> bool:
     """Whether the dataset has a source to poll."""
     return isinstance((await position_of(entry.dataset)).state.polling_source, SetPollingSource)
 
 
-async def poll_and_print(
-    entry: DatasetEntry, *, system_time: Instant | None, allowed: Sequence[str], fetch_uncacheable: bool, as_json: bool
-) -> None:
-    """Ask the source and print a line for each block; ``allowed`` variables may be used in templates."""
-    count = 0
+async def poll_and_print(entry: DatasetEntry, options: PollOptions, *, as_json: bool) -> int | None:
+    """Ask the source and print a line for each block; how many records were added, ``None`` without any block."""
+    outcomes = []
     async for outcome in poll(
         entry.dataset,
         spark_worker(),
-        clock=lambda: now_or(system_time),
-        options=FetchOptions(allowed_variables(allowed)),
-        fetch_uncacheable=fetch_uncacheable,
+        clock=lambda: now_or(options.system_time),
+        options=FetchOptions(allowed_variables(options.allowed)),
+        fetch_uncacheable=options.fetch_uncacheable,
     ):
-        count += 1
+        outcomes.append(outcome)
         print_outcome(str(entry.alias), outcome, as_json=as_json)
-    if not count:
+    if not outcomes:
         print_nothing_new(str(entry.alias), as_json=as_json)
+    written = [outcome for outcome in outcomes if outcome.changed]
+    return sum(outcome.answer.rows.appended for outcome in written) if written else None

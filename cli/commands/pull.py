@@ -5,33 +5,27 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-import aiohttp
 import typer
 
 from cli.bulk import run_each
-from cli.credentials import token_for
 from cli.datasets import repository_at
 from cli.ingests import instant_option
 from cli.ipfs import IpfsGateway, Trustless, ipfs_access
 from cli.options import AsJson, RepositoryOption
-from cli.polls import poll_and_print, polls
-from cli.progress import progress_bars
-from cli.remotes import local_ref, remember, remembered
-from cli.transfers import local_alias, print_transfer
+from cli.polls import PollOptions
+from cli.pulls import Pullable, Pulled, PullOptions, chosen, name_of, print_summary, pull_one
+from opendatafabric.errors import OdfError
 from opendatafabric.multihash import Multihash
-from storage.dataset_config import Direction, remotes_of
-from storage.ipfs.access import IpfsAccess
 from storage.repositories import DatasetRepository
-from storage.repository import DatasetEntry
-from sync.pull import pull_dataset
-from sync.remote import RemoteLocation, parse_remote
-from sync.transfer import RepositoryTarget, TransferOptions, TransferResult
+from sync.transfer import TransferOptions
 
 
 def command(
     remotes: Annotated[
-        list[str], typer.Argument(metavar="URL|DIR|REF", help="Where the datasets are, or which of yours.")
-    ],
+        list[str] | None, typer.Argument(metavar="URL|DIR|REF", help="Where the datasets are, or which of yours.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of yours that come from somewhere.")] = False,
+    recursive: Annotated[bool, typer.Option("--recursive", help="Their inputs first.")] = False,
     name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="What to call it here.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a chain that has diverged.")] = False,
     metadata_only: Annotated[bool, typer.Option("--metadata-only", help="Blocks without their objects.")] = False,
@@ -57,78 +51,58 @@ def command(
 
     By the smart protocol from odf+http(s)://, by the simple one from http(s)://, ipfs://, ipns://, file:// and folders.
     After a failure the same command goes on where it stopped. A dataset of the repository is fetched from where it was
-    pulled before; one with a polling source of its own is asked of that source.
+    pulled before; one with a polling source of its own is asked of that source. Of several, one that fails does not
+    stop the others, and ends the command with 1.
 
     \b
     Example:
         odf pull odf+http://127.0.0.1:8080/examples/us.faa.airports
         odf pull us.faa.airports
+        odf pull --all
         odf pull ipns://k51... --as weather --ipfs-gateway http://127.0.0.1:8080
         odf pull file:///data/workspace/.kamu/datasets/fed01... --as weather
     """
-    if name is not None and len(remotes) > 1:
+    given = remotes or []
+    if bool(given) == everything:
+        raise typer.BadParameter("say what to pull, or --all")
+    if name is not None and (everything or recursive or len(given) > 1):
         raise typer.BadParameter("--as names one dataset, not several")
-    options = TransferOptions(
+    transfer = TransferOptions(
         force=force,
         metadata_only=metadata_only,
         dry_run=dry_run,
         since=None if since is None else Multihash.from_text(since),
     )
-    target = asyncio.run(repository_at(repository))
+    poll = PollOptions(instant_option(system_time), allow_env or (), fetch_uncacheable)
     access = ipfs_access(ipfs_gateway, trustless=trustless)
-
-    def pull_one(given: str) -> None:
-        polled = asyncio.run(_polled(given, target))
-        if polled is not None:
-            asyncio.run(
-                poll_and_print(
-                    polled,
-                    system_time=instant_option(system_time),
-                    allowed=allow_env or (),
-                    fetch_uncacheable=fetch_uncacheable,
-                    as_json=as_json,
-                )
-            )
-            return
-        remote, known_as = asyncio.run(_remote_of(given, target))
-        source = parse_remote(remote)
-        place = RepositoryTarget(target, local_alias(source, name or known_as))
-        result = asyncio.run(_pull(source, place, options, access))
-        if not dry_run:
-            remember(asyncio.run(target.find(place.alias)).path, Direction.PULL, remote)
-        print_transfer(str(place.alias), result, as_json=as_json)
-
-    if len(remotes) == 1:
-        pull_one(remotes[0])
+    options = PullOptions(name, transfer, access, poll, as_json)
+    target = asyncio.run(repository_at(repository))
+    if everything or recursive:
+        found = asyncio.run(chosen(given, target, everything=everything, recursive=recursive))
+        _pull_and_sum_up(found, target, options)
+    elif len(given) == 1:
+        _pull_given(given[0], target, options)
     else:
-        run_each(remotes, pull_one, as_json=as_json)
+        run_each(given, lambda each: _pull_given(each, target, options), as_json=as_json)
 
 
-async def _polled(given: str, target: DatasetRepository) -> DatasetEntry | None:
-    """The dataset here that polls its own source and was not pulled from elsewhere."""
-    ref = local_ref(given)
-    if ref is None:
-        return None
-    entry = await target.find(ref)
-    known = [] if entry.path is None else remotes_of(entry.path, Direction.PULL)
-    return entry if not known and await polls(entry) else None
+def _pull_given(given: str, target: DatasetRepository, options: PullOptions) -> None:
+    (what,) = asyncio.run(chosen([given], target, everything=False, recursive=False))
+    pull_one(what, target, options)
 
 
-async def _remote_of(given: str, target: DatasetRepository) -> tuple[str, str | None]:
-    """Where to pull from, and what the dataset is called here if it is here."""
-    ref = local_ref(given)
-    if ref is None:
-        return given, None
-    entry = await target.find(ref)
-    return remembered(given, entry.path, Direction.PULL), str(entry.alias)
+def _pull_and_sum_up(found: list[Pullable], target: DatasetRepository, options: PullOptions) -> None:
+    rows: list[Pulled] = []
+    by_name = {name_of(what): what for what in found}
 
+    def pull_noted(name: str) -> None:
+        try:
+            rows.append(pull_one(by_name[name], target, options))
+        except OdfError as error:
+            rows.append(Pulled(name, "failed", error=error.message))
+            raise
 
-async def _pull(
-    source: RemoteLocation, place: RepositoryTarget, options: TransferOptions, access: IpfsAccess | None
-) -> TransferResult:
-    token = token_for(source.url)
-    with progress_bars() as advance:
-        async with aiohttp.ClientSession() as session:
-            return await pull_dataset(
-                session, source, place, token=token, ipfs=access, options=options, progress=advance
-            )
+    try:
+        run_each(by_name, pull_noted, as_json=options.as_json)
+    finally:
+        print_summary(rows, as_json=options.as_json)
