@@ -1,7 +1,8 @@
-"""The process that holds the Spark session: started by the worker, it takes one job after another from its input.
+"""The process that does the jobs of a worker: started by it, it takes one after another from its input.
 
 It knows nothing of clients, queues or times; it is killed by the worker when a job takes too long or too much. First it
-walls itself in (``sandbox.py``), while it is a single thread and nothing of Spark is loaded.
+walls itself in (``sandbox.py``), while it is a single thread. It takes jobs at once: Spark starts for the first that
+asks for it, or after the first that does not.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from opendatafabric.errors import EngineUnavailable, OdfError
-from pipeline.java import find_java
+from pipeline.java import find_java, java_folders
 from pipeline.jobs import JobContext, load_job
-from pipeline.jvm import JvmOptions, archive_name, start_jvm
+from pipeline.jvm import Jvm, JvmOptions, archive_name, start_jvm
 from pipeline.messages import Message, decode, encode, error_message
 from pipeline.sandbox import enter_sandbox
+from pipeline.session_on_demand import SessionOnDemand
 from pipeline.worker_place import WorkerOptions, WorkerPlace
 
 if TYPE_CHECKING:
@@ -33,60 +35,71 @@ _DIED: Final = 70
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session, whether it is walled in, what ends it, and whether what it needs is alive."""
+    """What jobs work with: a session when they ask for it, and whether all of it is walled in."""
 
-    session: SparkSession
+    sessions: SessionOnDemand
     sandboxed: bool
-    close: Callable[[], object]
-    is_alive: Callable[[], bool]
 
 
-def main(arguments: list[str], open_session: Callable[[WorkerPlace, WorkerOptions], Opened]) -> None:
+def main(arguments: list[str], open_engine: Callable[[WorkerPlace, WorkerOptions], Opened]) -> None:
     """Serve jobs until the input ends; ``arguments`` are those of the process.
 
-    Without what its session needs the process ends in the middle of the job: the worker tells that and starts another.
+    When the JVM is gone under a job the process ends in the middle of it: the worker tells that and starts another.
     """
     answers = _Answers(os.fdopen(os.dup(1), "wb", buffering=0))
     os.dup2(2, 1)
     place, options = WorkerPlace(Path(arguments[1])), WorkerOptions.from_json(arguments[2])
     try:
-        opened = open_session(place, options)
+        opened = open_engine(place, options)
     except OdfError as error:
         answers.send(error_message(error))
         return
     answers.send({"ready": {"sandboxed": opened.sandboxed}})
-    context = JobContext(opened.session, lambda progress: answers.send({"progress": progress}), opened.sandboxed)
+    sessions = opened.sessions
+    context = JobContext(sessions.get, lambda progress: answers.send({"progress": progress}), opened.sandboxed)
     for line in sys.stdin.buffer:
         answer = _answer(context, options, decode(line))
-        if not opened.is_alive():
+        if not sessions.is_sound():
             sys.exit(_DIED)
         answers.send(answer)
-    opened.close()
+        sessions.warm_up()
+    sessions.close()
 
 
-def open_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
-    """A JVM and a session in it, both inside the sandbox.
-
-    Raises:
-        EngineUnavailable: there is no Java or no pyspark, or the JVM does not start.
-    """
+def open_with_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
+    """Inside the sandbox, if there is one; a JVM and a session in it when they are needed."""
     _empty(place.work)
     os.chdir(place.work)
-    java = find_java(None if options.java_home is None else Path(options.java_home))
-    sandboxed = _wall_in(place, options, java.path)
-    # Only now: threads of libraries would keep the sandbox from being entered.
-    from pipeline.session import answers, spark_session  # noqa: PLC0415
+    sandboxed = _wall_in(place, options)
+    return Opened(SessionOnDemand(lambda: _start_spark(place, options)), sandboxed)
 
+
+@dataclass(frozen=True, slots=True)
+class _Spark:
+    """A session in a JVM of ours."""
+
+    session: SparkSession
+    jvm: Jvm
+
+    def answers(self) -> bool:
+        from pipeline.session import answers  # noqa: PLC0415
+
+        return answers(self.session)
+
+    def close(self) -> None:
+        self.session.stop()
+        self.jvm.stop()
+
+
+def _start_spark(place: WorkerPlace, options: WorkerOptions) -> _Spark:
+    """Errors are those of ``find_java`` and ``start_jvm``."""
+    from pipeline.session import spark_session  # noqa: PLC0415  (inside the sandbox, and for those who need it)
+
+    java = find_java(_java_home(options))
     properties = {"spark.local.dir": str(place.work), "spark.sql.warehouse.dir": str(place.work / "warehouse")}
     archive = place.root / "classes" / archive_name(java)
     jvm = start_jvm(java, JvmOptions(place.work, options.heap_bytes, archive, properties))
-    session = spark_session(jvm, cores=options.cores)
-
-    def close() -> None:
-        session.stop()
-        jvm.stop()
-
-    return Opened(session, sandboxed, close, lambda: answers(session))
+    return _Spark(spark_session(jvm, cores=options.cores), jvm)
 
 
 class _Answers:
@@ -118,9 +131,13 @@ def _answer(context: JobContext, options: WorkerOptions, request: Message) -> Me
     return answer
 
 
-def _wall_in(place: WorkerPlace, options: WorkerOptions, java: Path) -> bool:
-    readable = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parent.parent, java.resolve().parents[1]]
-    readable += [place.root / "in", *map(Path, options.readable)]
+def _java_home(options: WorkerOptions) -> Path | None:
+    return None if options.java_home is None else Path(options.java_home)
+
+
+def _wall_in(place: WorkerPlace, options: WorkerOptions) -> bool:
+    readable = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parent.parent]
+    readable += [*java_folders(_java_home(options)), place.root / "in", *map(Path, options.readable)]
     writable = [place.work, place.root / "out", place.root / "classes"]
     return enter_sandbox(readable=readable, writable=writable)
 
@@ -135,4 +152,4 @@ def _first_line(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv, open_spark)
+    main(sys.argv, open_with_spark)

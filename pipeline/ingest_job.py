@@ -6,6 +6,7 @@ whether, is decided elsewhere. The same request gives the same records, hash inc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,16 +34,17 @@ from pipeline.slices import write_slice
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+OpenSession = Callable[[], "SparkSession"]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def ingest_job(context: JobContext, arguments: JsonObject) -> JsonObject:
     """``make_slice`` as a job of the worker."""
-    return make_slice(context.session, IngestRequest.from_message(arguments)).to_message()
+    return make_slice(context.open_session, IngestRequest.from_message(arguments)).to_message()
 
 
-def make_slice(session: SparkSession, request: IngestRequest) -> IngestAnswer:
-    """Write the next slice, if the source has something new.
+def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswer:
+    """Write the next slice, if the source has something new. A session is opened by what needs Spark alone.
 
     Raises:
         MalformedSource, MalformedData, IncompatibleSchema, InvalidQuery: what the source gave does not hold.
@@ -53,8 +55,10 @@ def make_slice(session: SparkSession, request: IngestRequest) -> IngestAnswer:
         return IngestAnswer(RowCounts())
     in_force = None if request.schema is None else arrow_schema(request.schema)
     with_op = takes_op(request.source.merge)
-    records = prepare(_preprocessed(session, given, request), request.vocabulary, takes_op=with_op, in_force=in_force)
-    changes = merge_records(records, request.source.merge, _merge_context(session, records, request))
+    records = prepare(
+        _preprocessed(open_session, given, request), request.vocabulary, takes_op=with_op, in_force=in_force
+    )
+    changes = merge_records(records, request.source.merge, _merge_context(open_session, records, request))
     return _written(changes, in_force, len(given), request)
 
 
@@ -67,19 +71,21 @@ def arrow_schema(event: SetDataSchema) -> pa.Schema:
     return plain
 
 
-def _preprocessed(session: SparkSession, given: pa.Table, request: IngestRequest) -> pa.Table:
+def _preprocessed(open_session: OpenSession, given: pa.Table, request: IngestRequest) -> pa.Table:
     source = request.source
     if source.preprocess is not None:
-        return run_preprocess(session, given, source.preprocess)
+        return run_preprocess(open_session, given, source.preprocess)
     if source.read.schema:
         return given
     return run_default_step(given, request.vocabulary, op_is_data=not takes_op(source.merge))
 
 
-def _merge_context(session: SparkSession, records: pa.Table, request: IngestRequest) -> MergeContext:
+def _merge_context(open_session: OpenSession, records: pa.Table, request: IngestRequest) -> MergeContext:
     fallback = pa.scalar(_milliseconds(request.event_time), TIMESTAMP)
     event_time: Any = records.schema.field(request.vocabulary.event_time_column).type
-    return MergeContext(session, History(request.slices), request.vocabulary, fallback.cast(event_time, safe=False))
+    return MergeContext(
+        open_session, History(request.slices), request.vocabulary, fallback.cast(event_time, safe=False)
+    )
 
 
 def _written(changes: pa.Table, in_force: pa.Schema | None, rows_read: int, request: IngestRequest) -> IngestAnswer:

@@ -46,6 +46,11 @@ def find_java(java_home: Path | None = None) -> Java:
     )
 
 
+def java_folders(java_home: Path | None = None) -> list[Path]:
+    """Of all that ``find_java`` may take: what a process has to be able to read to run one."""
+    return [path.resolve().parents[1] for path in _candidates(java_home)]
+
+
 def ask_version(path: Path) -> Java | None:
     """What ``path -version`` says; ``None`` if that is not a Java."""
     command = [str(path), "-version"]

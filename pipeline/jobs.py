@@ -27,11 +27,23 @@ JsonObject = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What a job works with. ``tell`` sends progress to the client; ``sandboxed`` says what holds for this engine."""
+    """What a job works with. ``tell`` sends progress to the client; ``sandboxed`` says what holds for this engine.
 
-    session: SparkSession
+    ``open_session`` gives the same session every time; the first call may take as long as a JVM takes to start.
+    """
+
+    open_session: Callable[[], SparkSession]
     tell: Callable[[JsonObject], None]
     sandboxed: bool
+
+    @property
+    def session(self) -> SparkSession:
+        """Of Spark: ask for it only where it is needed.
+
+        Raises:
+            EngineUnavailable, EngineDied: there is none, and why.
+        """
+        return self.open_session()
 
 
 Job = Callable[[JobContext, JsonObject], JsonObject]

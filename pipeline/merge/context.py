@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +24,15 @@ _POSITION = "position"
 class MergeContext:
     """``fallback`` is the event time of rows that have none, of the type of the event time column."""
 
-    session: SparkSession
+    open_session: Callable[[], SparkSession]
     history: History
     vocabulary: DatasetVocabulary
     fallback: pa.Scalar
+
+    @property
+    def session(self) -> SparkSession:
+        """For strategies that compare with the history."""
+        return self.open_session()
 
     def filled(self, event_times: pa.ChunkedArray) -> pa.ChunkedArray:
         """The event times with none missing."""

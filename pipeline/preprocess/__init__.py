@@ -6,6 +6,7 @@ the way, an event time given as a number or text becomes a time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def run_preprocess(session: SparkSession, records: pa.Table, transform: Transform) -> pa.Table:
+def run_preprocess(open_session: Callable[[], SparkSession], records: pa.Table, transform: Transform) -> pa.Table:
     """What the query of ``transform`` makes of ``records``, its table ``input``.
 
     The order of rows is that of the input where the query goes row by row, else it does not depend on how the engine
@@ -37,7 +38,7 @@ def run_preprocess(session: SparkSession, records: pa.Table, transform: Transfor
     if engine == "spark":
         from pipeline.preprocess.in_spark import run_queries as run_in_spark  # noqa: PLC0415
 
-        return run_in_spark(session, records, steps)
+        return run_in_spark(open_session(), records, steps)
     raise UnsupportedOperation(
         f"there is no engine '{transform.engine}' for the preprocess query", expected="datafusion or spark"
     )

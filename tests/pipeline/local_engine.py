@@ -1,4 +1,4 @@
-"""An engine in the process of the test: the same jobs, on the session that tests share."""
+"""An engine in the process of the test: the same jobs, on the session that tests share, or without Spark."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class LocalEngine:
     """Jobs one after another; ``jobs_done`` counts them."""
 
-    def __init__(self, session: SparkSession, root: Path) -> None:
-        self._context = JobContext(session, lambda _: None, sandboxed=False)
+    def __init__(self, session: SparkSession | None, root: Path) -> None:
+        self._context = JobContext(lambda: _given(session), lambda _: None, sandboxed=False)
         self._place = WorkerPlace(root)
         self.jobs_done = 0
 
@@ -29,3 +29,8 @@ class LocalEngine:
         """The answer of the job, after a way through JSON as between processes."""
         self.jobs_done += 1
         return load_job(JOBS, job)(self._context, arguments)
+
+
+def _given(session: SparkSession | None) -> SparkSession:
+    assert session is not None, "this test has no Spark"
+    return session

@@ -14,6 +14,7 @@ from typing import Any, cast
 from opendatafabric.errors import EngineUnavailable, MalformedData
 from pipeline.engine import Opened, main
 from pipeline.jobs import JobContext, JsonObject
+from pipeline.session_on_demand import SessionOnDemand
 from pipeline.worker_place import WorkerOptions, WorkerPlace
 
 JOBS = {
@@ -72,10 +73,22 @@ def describe_world(context: JobContext, _: JsonObject) -> JsonObject:
     return {"environment": sorted(os.environ), "folder": os.getcwd(), "sandboxed": context.sandboxed}
 
 
+class NoSpark:
+    """Held by an engine whose jobs ask for none."""
+
+    session = cast(Any, None)
+
+    def answers(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
 def open_nothing(place: WorkerPlace, options: WorkerOptions) -> Opened:
     if options.java_home == "none":
         raise EngineUnavailable("there is no Java", hint="install one")
-    return Opened(cast(Any, None), options.java_home == "walled", lambda: None, lambda: True)
+    return Opened(SessionOnDemand(NoSpark), options.java_home == "walled")
 
 
 if __name__ == "__main__":

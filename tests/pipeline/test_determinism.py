@@ -87,7 +87,7 @@ class Runs:
             request = IngestRequest(
                 source, file, made, day(1), day(1), DatasetVocabulary(), schema, next_offset, slices
             )
-            answer = make_slice(self._spark, request)
+            answer = make_slice(lambda: self._spark, request)
             schema = schema or answer.schema
             found.append(None if answer.data is None else answer.data.logical_hash)
             if answer.data is not None:

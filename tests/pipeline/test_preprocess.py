@@ -24,7 +24,7 @@ ENGINES = ["DataFusion", "spark"]
 def run(spark: SparkSession, engine: str, *queries: str) -> pa.Table:
     """All but the last query as views ``step1`` …"""
     steps = [SqlQueryStep(f"step{number}", query) for number, query in enumerate(queries[:-1], start=1)]
-    return run_preprocess(spark, INPUT, TransformSql(engine, queries=(*steps, SqlQueryStep(query=queries[-1]))))
+    return run_preprocess(lambda: spark, INPUT, TransformSql(engine, queries=(*steps, SqlQueryStep(query=queries[-1]))))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -43,7 +43,7 @@ class Scenario:
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         vocabulary = DatasetVocabulary()
         self.answer = make_slice(
-            self._spark,
+            lambda: self._spark,
             IngestRequest(
                 self._source, file, made, now, now, vocabulary, self._schema, self._next_offset, self._slices
             ),
