@@ -10,6 +10,7 @@ from catalog.accounts import Accounts
 from catalog.audit import Audit
 from catalog.datasets import Datasets
 from catalog.engine import Database, open_database
+from catalog.ingest_plans import IngestPlans
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
 from catalog.mirrors import Mirrors
@@ -31,6 +32,7 @@ class Catalog:
         self.stores = StoredTables(database, now)
         self.mirrors = Mirrors(database, now)
         self.scrubs = Scrubs(database, now)
+        self.ingest_plans = IngestPlans(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -243,3 +243,17 @@ scrubs: Final = Table(
     Column("lease_owner", String),
     Column("lease_until", Float),
 )
+
+ingest_plans: Final = Table(
+    "ingest_plans",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("dataset_id", String, nullable=False),
+    Column("account_id", String, nullable=False),
+    Column("key", String, nullable=False),
+    Column("fingerprint", String, nullable=False),
+    Column("new_head", String, nullable=False),
+    Column("answer", String, nullable=False),
+    Column("planned_at", Float, nullable=False, index=True),
+    Index("ix_ingest_plans_key", "dataset_id", "account_id", "key"),
+)

@@ -71,6 +71,12 @@ FRAME_BYTES_MAX: Final = 16 * 1024 * 1024
 OBJECT_BYTES_MAX: Final = 1024 * 1024 * 1024 * 1024
 """Largest DataSlice or Checkpoint: 1 TiB. Servers set lower ones in their configuration."""
 
+INGEST_BYTES_MAX: Final = 16 * 1024 * 1024 * 1024
+"""Largest file taken over HTTP to be ingested: 16 GiB. It lies on the server's disk until that is done."""
+
+IDEMPOTENCY_KEY_CHARS_MAX: Final = 255
+"""Longest idempotency key: room for any id that clients make, and nothing to fill a table with."""
+
 READ_CHUNK_BYTES: Final = 1024 * 1024
 """Piece in which objects are streamed and hashed: hashing gains nothing beyond 64 KiB, hops cost below 256 KiB."""
 

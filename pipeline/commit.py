@@ -76,6 +76,15 @@ class Outcome:
         return self.old_head != self.new_head
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedCommit:
+    """What will come of an ingest if the head stays where it was: which head that will be is known before it is."""
+
+    outcome: Outcome
+    blocks: tuple[HashedBlock, ...]
+    made: Path
+
+
 async def position_of(dataset: Dataset) -> Position:
     """Where the dataset stands now.
 
@@ -89,8 +98,7 @@ async def position_of(dataset: Dataset) -> Position:
     return Position(head, await dataset.chain_state(head))
 
 
-async def commit(
-    dataset: Dataset,
+def plan_commit(
     position: Position,
     answer: IngestAnswer,
     *,
@@ -98,35 +106,43 @@ async def commit(
     system_time: Instant,
     source_state: SourceState | None = None,
     watermark: Instant | None = None,
-) -> Outcome:
-    """Append what ``answer`` says to the dataset at ``position``; ``made`` is the slice that it describes.
+) -> PlannedCommit:
+    """What is to be appended to a dataset at ``position``; ``made`` is the slice that ``answer`` describes.
 
     ``watermark`` stands for the one that the records have. Nothing is appended if nothing changed.
+    """
+    event = _add_data(position, answer, source_state=source_state, watermark=watermark)
+    events: list[MetadataEvent] = [] if answer.schema is None else [answer.schema]
+    if _changes(event, position):
+        events.append(event)
+    blocks = _chained(events, position, system_time)
+    if not blocks:
+        return PlannedCommit(Outcome(position.head, position.head, answer, position.state.watermark), (), made)
+    return PlannedCommit(Outcome(position.head, blocks[-1].hash, answer, event.new_watermark), tuple(blocks), made)
+
+
+async def run_commit(dataset: Dataset, planned: PlannedCommit) -> Outcome:
+    """Append what was planned, all or nothing.
 
     Raises:
         RefConflict: another write came first.
         ChainError: a rule of the chain forbids it: time or watermark would go back.
         StorageError: the stores failed.
     """
-    event = _add_data(position, answer, source_state=source_state, watermark=watermark)
-    events: list[MetadataEvent] = [] if answer.schema is None else [answer.schema]
-    if _changes(event, position):
-        events.append(event)
-    if not events:
-        return Outcome(position.head, position.head, answer, position.state.watermark)
-    blocks = _chained(events, position, system_time)
-    files = [file for block in blocks for file in objects_of(block)]
+    if not planned.blocks:
+        return planned.outcome
+    files = [file for block in planned.blocks for file in objects_of(block)]
     async with dataset.held(files):
         for file in files:
             await receive_object(
                 dataset.writable_objects(),
                 object_key(file),
-                _pieces(made),
+                _pieces(planned.made),
                 expected_hash=file.physical_hash,
                 size_max=OBJECT_BYTES_MAX,
             )
-        new_head = await dataset.append(blocks, expected_head=position.head)
-    return Outcome(position.head, new_head, answer, event.new_watermark)
+        await dataset.append(planned.blocks, expected_head=planned.outcome.old_head)
+    return planned.outcome
 
 
 def _add_data(

@@ -7,8 +7,8 @@ another one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -21,10 +21,11 @@ from opendatafabric.metadata.events import DatasetKind
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyChangelogStream
 from opendatafabric.multihash import Multihash
-from pipeline.commit import Outcome, Position, commit, position_of
+from pipeline.commit import Outcome, PlannedCommit, Position, plan_commit, position_of, run_commit
 from pipeline.ingest_request import IngestAnswer, IngestRequest, RowCounts, Source
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
+from storage.leases import to_its_end
 
 JOB: Final = "ingest"
 _FORGETS: Final = (MergeStrategyAppend, MergeStrategyChangelogStream)
@@ -64,16 +65,37 @@ async def ingest(
     """Add what ``given`` holds to the dataset, read and merged as the source that is chosen says.
 
     Raises:
+        UnsupportedOperation, MalformedSource, EngineUnavailable, …: as ``planned_ingest``.
+        RefConflict, ChainError, StorageError: as ``run_commit``; the head has not moved then either.
+    """
+    planning = planned_ingest(dataset, engine, given, choose=choose, system_time=system_time, watermark=watermark)
+    async with planning as planned:
+        return await run_commit(dataset, planned)
+
+
+@asynccontextmanager
+async def planned_ingest(
+    dataset: Dataset,
+    engine: Engine,
+    given: Given,
+    *,
+    choose: Callable[[Position], Source],
+    system_time: Instant,
+    watermark: Instant | None = None,
+) -> AsyncIterator[PlannedCommit]:
+    """The engine's part of an ingest: what is to be committed, inside the context.
+
+    Raises:
         UnsupportedOperation: the dataset is derived from others.
         MalformedSource, MalformedData, IncompatibleSchema, InvalidQuery: the bytes are not what the source says.
         EngineUnavailable, EngineDied: there is no engine, or it ended in the middle.
-        RefConflict, ChainError, StorageError: as ``commit``; the head has not moved then either.
+        RefNotFound, StorageError: the dataset cannot be read.
     """
     position = await position_of(dataset)
     if (await dataset.seed()).dataset_kind is not DatasetKind.ROOT:
         raise UnsupportedOperation("data enter root datasets only", hint="a derivative is computed from its inputs")
     source = choose(position)
-    with engine.folders() as folders:
+    async with _folders_of(engine) as folders:
         request = IngestRequest(
             source=source,
             file=await asyncio.to_thread(folders.give, given.file, "input"),
@@ -86,8 +108,7 @@ async def ingest(
             slices=() if isinstance(source.merge, _FORGETS) else await _give_slices(dataset, position.head, folders),
         )
         answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
-        return await commit(
-            dataset,
+        yield plan_commit(
             position,
             answer,
             made=request.made,
@@ -95,6 +116,17 @@ async def ingest(
             source_state=given.state,
             watermark=watermark,
         )
+
+
+@asynccontextmanager
+async def _folders_of(engine: Engine) -> AsyncIterator[JobFolders]:
+    """The folders of one job, made and removed in a thread."""
+    context = engine.folders()
+    folders = await asyncio.to_thread(context.__enter__)
+    try:
+        yield folders
+    finally:
+        await to_its_end(asyncio.to_thread(context.__exit__, None, None, None))
 
 
 async def _give_slices(dataset: Dataset, head: Multihash, folders: JobFolders) -> tuple[Path, ...]:
@@ -125,8 +157,7 @@ async def set_watermark(dataset: Dataset, watermark: Instant, *, system_time: In
     """
     position = await position_of(dataset)
     nothing = IngestAnswer(RowCounts())
-    return await commit(
-        dataset,
+    planned = plan_commit(
         position,
         nothing,
         made=Path(),
@@ -134,3 +165,4 @@ async def set_watermark(dataset: Dataset, watermark: Instant, *, system_time: In
         source_state=position.source_state,
         watermark=watermark,
     )
+    return await run_commit(dataset, planned)

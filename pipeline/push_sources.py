@@ -32,6 +32,17 @@ FORMATS: Final[dict[str, ReadStep]] = {
 }
 """Names of formats, as people give them, and how such files are read where the source says nothing else."""
 
+_MEDIA_TYPES: Final = {
+    "text/csv": "csv",
+    "application/json": "json",
+    "application/x-ndjson": "ndjson",
+    "application/geo+json": "geojson",
+    "application/x-ndgeojson": "ndgeojson",
+    "application/vnd.shp": "shapefile",
+    "x-gis/x-shapefile": "shapefile",
+    "application/vnd.apache.parquet": "parquet",
+}
+_SUFFIXES: Final = {"shp": "shapefile", "shx": "shapefile"}
 _DEFAULT_NAME: Final = "default"
 
 
@@ -55,6 +66,26 @@ def push_source(state: ChainState, name: str | None, input_format: str | None = 
     if source is None:
         return AddPushSource(_DEFAULT_NAME, step, None, MergeStrategyAppend())
     return source if isinstance(source.read, type(step)) else replace(source, read=_with_schema(step, source.read))
+
+
+def format_of_media_type(media_type: str) -> str:
+    """The name of the format that a media type stands for; its parameters say nothing.
+
+    Raises:
+        UnsupportedOperation: no format has it.
+    """
+    name = _MEDIA_TYPES.get(media_type.partition(";")[0].strip().lower())
+    if name is None:
+        raise UnsupportedOperation(
+            f"there is no format of media type {media_type[:100]!r}", expected=", ".join(sorted(_MEDIA_TYPES))
+        )
+    return name
+
+
+def format_of_file(name: str) -> str | None:
+    """The name of the format that the end of a file's name stands for."""
+    suffix = name.rpartition(".")[2].lower()
+    return _SUFFIXES.get(suffix, suffix if suffix in FORMATS else None)
 
 
 def _chosen(state: ChainState, name: str | None) -> Source | None:

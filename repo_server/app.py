@@ -19,12 +19,15 @@ from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
 from opendatafabric.names import AccountName
+from pipeline.ingest import Engine
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.directory import Directory
 from repo_server.identity import Identities
+from repo_server.incoming import Incoming
+from repo_server.ingesting import ForeignEngine, Ingests
 from repo_server.ipfs.keys import IpnsKeys
 from repo_server.ipfs.publishing import Publisher
 from repo_server.logs import SERVER, start_logging
@@ -50,11 +53,11 @@ _PUBLISHING_ENDS_S: Final = 5
 _HEADER_BYTES_MAX: Final = 16 * 1024
 
 
-def create_app(settings: Settings) -> web.Application:
-    """The application; it opens repository and catalog when it starts."""
+def create_app(settings: Settings, *, engine: Engine | None = None) -> web.Application:
+    """The application; it opens repository and catalog when it starts. ``engine`` is the Spark worker unless given."""
     application = web.Application(middlewares=[around])
     add_routes(application, settings.tenancy, with_ipfs=settings.ipfs_provider)
-    application.cleanup_ctx.append(_services(settings))
+    application.cleanup_ctx.append(_services(settings, engine or ForeignEngine(settings)))
     application.on_response_prepare.append(add_browser_headers)
     application.on_shutdown.append(_end_conversations)
     return application
@@ -83,10 +86,10 @@ async def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[str]:
+async def running(settings: Settings, *, engine: Engine | None = None) -> AsyncIterator[str]:
     """A server that listens; the address it listens on. At the end running requests are finished first."""
     _check_public_url(settings)
-    application = create_app(settings)
+    application = create_app(settings, engine=engine)
     runner = CountingRunner(
         application,
         settings,
@@ -136,7 +139,7 @@ def _address_of(runner: web.AppRunner, settings: Settings) -> str:
     return f"http://{host}:{port}"
 
 
-def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[None]]:
+def _services(settings: Settings, engine: Engine) -> Callable[[web.Application], AsyncIterator[None]]:
     async def prepared(application: web.Application) -> AsyncIterator[None]:
         async with _opened(settings) as (repository, catalog):
             owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
@@ -149,7 +152,7 @@ def _services(settings: Settings) -> Callable[[web.Application], AsyncIterator[N
             )
             metrics = Metrics()
             async with upstream_of(settings, catalog.stores, owner, metrics.stores) as upstream:
-                services = await _made(settings, repository, catalog, owner, upstream=upstream, metrics=metrics)
+                services = await _made(settings, repository, catalog, owner, engine, upstream=upstream, metrics=metrics)
                 application[SERVICES] = services
                 async with _mirrors(services, owner), _in_background(services):
                     yield
@@ -184,6 +187,7 @@ async def _made(
     repository: DatasetRepository,
     catalog: Catalog,
     owner: Account,
+    engine: Engine,
     *,
     upstream: Upstream | None,
     metrics: Metrics,
@@ -204,6 +208,8 @@ async def _made(
         identities=Identities(catalog.tokens, catalog.version),
         directory=directory,
         now=time.time,
+        incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max),
+        ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         metrics=metrics,
         pulls=asyncio.Semaphore(settings.pulls_at_once),
         pushes=asyncio.Semaphore(settings.pushes_at_once),

@@ -25,14 +25,22 @@ def announced_length(request: web.Request, size_max: int) -> int:
     Raises:
         Refused: no length, an encoded body, or more than ``size_max``.
     """
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise Refused(
-            message("a body must be sent as it is, without Content-Encoding", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        )
-    length = request.content_length
+    length = length_if_announced(request, size_max)
     if length is None:
         raise Refused(plain("Content-Length header is missing", HTTPStatus.BAD_REQUEST))
-    if length > size_max:
+    return length
+
+
+def length_if_announced(request: web.Request, size_max: int) -> int | None:
+    """The length of the body if it says so; ``None`` for one that comes in chunks.
+
+    Raises:
+        Refused: an encoded body, or more than ``size_max``.
+    """
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Refused(message("a body must be sent as it is, without Content-Encoding", _UNSUPPORTED))
+    length = request.content_length
+    if length is not None and length > size_max:
         raise Refused(message(f"at most {size_max} bytes are taken", HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
     return length
 

@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from catalog.datasets import Visibility
 from catalog.engine import sqlite_path, sqlite_url
 from opendatafabric.errors import MalformedInput
-from opendatafabric.limits import OBJECT_BYTES_MAX
+from opendatafabric.limits import INGEST_BYTES_MAX, OBJECT_BYTES_MAX
 from pipeline.worker_place import WorkerOptions
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
@@ -164,6 +164,18 @@ class Settings(BaseSettings):
     )
     spark_jobs_per_engine: int = Field(1_000, gt=0, description="jobs after which the engine is started anew")
     spark_idle_s: float = Field(900, gt=0, description="a Spark worker that nobody needed for so long ends, in seconds")
+    ingest_bytes_max: int = Field(INGEST_BYTES_MAX, gt=0, description="largest file taken to be ingested, in bytes")
+    ingests_at_once: int = Field(
+        16, gt=0, description="ingests that wait for the Spark worker or run; more are answered 503"
+    )
+    ingest_key_s: float = Field(
+        604_800, gt=0, description="how long an idempotency key is known after its ingest, in seconds"
+    )
+    incoming_folder: Path | None = Field(
+        None,
+        description="where files wait to be ingested; beside the datasets by default, or beside the SQLite file of the"
+        " catalog, else with the Spark worker",
+    )
     spark_unsandboxed_foreign_queries: bool = Field(
         False, description="let queries of strangers run where the kernel offers no sandbox"
     )
@@ -212,17 +224,24 @@ class Settings(BaseSettings):
     @property
     def packs_path(self) -> Path | None:
         """Where finished answers to long pulls are kept; ``None`` when no folder is known."""
-        if self.cache_folder is not None:
-            return self.cache_folder
-        if isinstance(self.repo, Path):
-            return self.repo / ".packs"
-        catalog = sqlite_path(self.database_url)
-        return None if catalog is None else catalog.with_name(".packs")
+        return self.cache_folder or self._folder_beside(".packs")
+
+    @property
+    def incoming_path(self) -> Path:
+        """Where files wait to be ingested."""
+        return self.incoming_folder or self._folder_beside(".incoming") or self.spark_worker_place / "incoming"
 
     @property
     def database_url(self) -> str:
         """Where the catalog lies."""
         return self.catalog_url or sqlite_url(self._beside_the_datasets("catalog_url") / ".catalog.sqlite")
+
+    def _folder_beside(self, name: str) -> Path | None:
+        """A folder beside the datasets, or else beside the catalog; ``None`` if both are elsewhere."""
+        if isinstance(self.repo, Path):
+            return self.repo / name
+        catalog = sqlite_path(self.database_url)
+        return None if catalog is None else catalog.with_name(name)
 
     def _beside_the_datasets(self, setting: str) -> Path:
         if isinstance(self.repo, Path):

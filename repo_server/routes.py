@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from repo_server.config import Tenancy
-from repo_server.handlers import datasets, health, ipfs, login, mirrors, routing, simple, smart, uploads
+from repo_server.handlers import datasets, health, ingest, ipfs, login, mirrors, routing, simple, smart, uploads
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
@@ -61,6 +61,7 @@ DATASET_ROUTES: Final = (
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset"),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)"),
     Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)"),
+    Route("POST", "/ingest", ingest.post_ingest, "add data by the push source of the dataset"),
     Route("POST", "/uploads/{kind}/{hash}", uploads.begin, "begin a resumable upload of an object"),
     Route("GET", "/uploads/{upload}", uploads.look, "how far a resumable upload came"),
     Route("PATCH", "/uploads/{upload}", uploads.append, "continue a resumable upload; the last bytes publish it"),

@@ -14,6 +14,8 @@ from repo_server.background.mirror import MirrorRunner
 from repo_server.config import Settings
 from repo_server.directory import Directory
 from repo_server.identity import Identities
+from repo_server.incoming import Incoming
+from repo_server.ingesting import Ingests
 from repo_server.ipfs.publishing import Publisher
 from repo_server.metrics import Metrics
 from storage.local.derived import LocalDerivedStore
@@ -30,6 +32,8 @@ class Services:
     identities: Identities
     directory: Directory
     now: Callable[[], float]
+    incoming: Incoming
+    ingests: Ingests
     base_url: str = ""
     mirrors: MirrorRunner | None = None
     """Set where the server runs mirrors."""

@@ -12,7 +12,7 @@ from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.multihash import Multihash
 from storage.chain_walk import block_not_found, read_header, read_whole, walk_back
 from storage.leases import pinned
-from storage.protocols import ObjectStore
+from storage.protocols import ObjectReader, ObjectStore
 
 
 @asynccontextmanager
@@ -22,7 +22,7 @@ async def held_chain(store: ObjectStore, base: Multihash | None, *, below: Multi
     Raises:
         BlockNotFound: it is not whole.
     """
-    if base is None or await _is_on_chain(store, base, below):
+    if base is None or await is_on_chain(store, base, below):
         yield
         return
     keys = [
@@ -50,7 +50,8 @@ def keys_named_by(block: HashedBlock) -> list[str]:
     return [block_key(block.hash), *(f"{file.kind.value}/{file.physical_hash}" for file in objects_of(block))]
 
 
-async def _is_on_chain(store: ObjectStore, block: Multihash, head: Multihash | None) -> bool:
+async def is_on_chain(store: ObjectReader, block: Multihash, head: Multihash | None) -> bool:
+    """Whether ``block`` is ``head`` or leads to it; walks from there to the block, or to the seed."""
     if head is None or head == block:
         return head is not None
     oldest_follows: Multihash | None = None

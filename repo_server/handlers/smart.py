@@ -18,6 +18,7 @@ from opendatafabric.errors import DatasetNotFound, RefCollision
 from opendatafabric.multihash import Multihash
 from repo_server.conversations import conversation
 from repo_server.gate import Refused, Visit, visit, visit_for_push
+from repo_server.head_moves import note_move
 from repo_server.measuring import measured
 from repo_server.object_urls import OwnUrls
 from repo_server.problems import message, plain
@@ -136,17 +137,7 @@ class _Target:
     async def note(self, expected_head: Multihash | None, new_head: Multihash) -> None:
         """A head moved: look at the dataset anew, and write it down."""
         assert self.dataset_id is not None
-        self.found.services.directory.forget(self.found.alias)
-        if self.found.services.mirrors is not None:
-            self.found.services.mirrors.wake()
-        if self.found.services.publisher is not None:
-            self.found.services.publisher.wake(self.dataset_id)
-        await self.found.services.catalog.datasets.log_move(
-            self.dataset_id,
-            self.found.caller.account,
-            expected_head=expected_head,
-            new_head=new_head,
-        )
+        await note_move(self.found, self.dataset_id, expected_head=expected_head, new_head=new_head)
 
     def _owner(self) -> Account:
         account = self.found.caller.account

@@ -17,6 +17,7 @@ from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import Multihash
 from opendatafabric.names import AccountName
+from pipeline.ingest import Engine
 from repo_server.app import running
 from repo_server.config import Settings, Tenancy
 from storage.open import Connection, init_repository
@@ -109,7 +110,7 @@ def hash_of(content: bytes, chain: ChainBuilder) -> Multihash:
 
 @asynccontextmanager
 async def hosted(
-    folder: Path, tenancy: Tenancy, *, address: str | None = None, **options: object
+    folder: Path, tenancy: Tenancy, *, address: str | None = None, engine: Engine | None = None, **options: object
 ) -> AsyncIterator[Hosted]:
     """A server in ``folder``, or at an ``address`` elsewhere, with accounts alice, bob and root, a token of each."""
     place = address or str(folder / "datasets")
@@ -122,5 +123,5 @@ async def hosted(
             for name in ("alice", "bob", "root")
         }
         tokens = {name: await catalog.tokens.create(account) for name, account in accounts.items()}
-        async with running(settings) as url, aiohttp.ClientSession(auto_decompress=False) as session:
+        async with running(settings, engine=engine) as url, aiohttp.ClientSession(auto_decompress=False) as session:
             yield Hosted(url, settings, repository, catalog, session, accounts, tokens)

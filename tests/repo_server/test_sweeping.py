@@ -19,6 +19,8 @@ from repo_server import sweeping
 from repo_server.config import Tenancy
 from repo_server.directory import Directory
 from repo_server.identity import Identities
+from repo_server.incoming import Incoming
+from repo_server.ingesting import ForeignEngine, Ingests
 from repo_server.services import Services
 from storage.local.objects import LocalObjectStore
 from storage.repository import DatasetEntry
@@ -52,6 +54,8 @@ def services(server: Hosted) -> Services:
         identities=Identities(catalog.tokens, lambda: None),
         directory=directory,
         now=lambda: start,
+        incoming=Incoming(server.settings.incoming_path, bytes_max=100),
+        ingests=Ingests(ForeignEngine(server.settings), catalog.ingest_plans, at_once=1, now=lambda: start),
     )
 
 

@@ -1,0 +1,22 @@
+"""What follows when a head moved here, by a push or an ingest: the dataset is looked at anew, and it is noted."""
+
+from __future__ import annotations
+
+from opendatafabric.did import DatasetId
+from opendatafabric.multihash import Multihash
+from repo_server.gate import Visit
+
+
+async def note_move(
+    found: Visit, dataset_id: DatasetId, *, expected_head: Multihash | None, new_head: Multihash
+) -> None:
+    """Whoever waits for news of the dataset hears of it."""
+    services = found.services
+    services.directory.forget(found.alias)
+    if services.mirrors is not None:
+        services.mirrors.wake()
+    if services.publisher is not None:
+        services.publisher.wake(dataset_id)
+    await services.catalog.datasets.log_move(
+        dataset_id, found.caller.account, expected_head=expected_head, new_head=new_head
+    )
