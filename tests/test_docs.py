@@ -112,6 +112,7 @@ def matches(expected: str, printed: str) -> bool:
     return re.fullmatch(".*".join(parts), printed.strip("\n"), re.DOTALL) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=str)
 def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, example_server: ExampleServer) -> None:
     for argument, text in blocks(page, r"\w+"):

@@ -10,6 +10,7 @@ import ast
 import json
 import statistics
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,7 @@ def nesting(node: ast.AST, depth: int = 0) -> int:
     return deepest
 
 
+@cache
 def measure() -> dict[str, float]:
     """The worst of each, over all floors."""
     paths = [path for path in python_files(*FLOORS) if text_of(path).strip()]
@@ -91,6 +93,7 @@ def offenders() -> str:
     return "\n".join([*(f"{lines} lines: {path}" for lines, path in modules[:5]), *longest, *deepest])
 
 
+@pytest.mark.xdist_group("ratchet")
 @pytest.mark.parametrize("name", MEASURES)
 def test_no_number_of_the_style_gets_worse(name: str) -> None:
     stored = json.loads(STORED.read_text())[name]

@@ -10,6 +10,8 @@ from tests.cli.runner import odf
 from tests.cli.test_transfer import AIRPORTS, dataset_folder, files_of
 from tests.ipfs.node import NodeAddresses, ipfs_node
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["ipfs_node"]
 
 

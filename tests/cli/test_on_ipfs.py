@@ -20,6 +20,8 @@ from tests.storage.chains import dataset_id
 from tests.suites.collecting import published, replaced, store_all
 from tests.suites.dataset import fill
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["ipfs_node"]
 
 WEATHER = DatasetAlias.from_text("alice/weather")

@@ -17,6 +17,8 @@ from tests.cli.test_transfer import dataset_folder, files_of
 from tests.conftest import ExampleServer
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 AIRPORTS = ROOT / "examples" / "datasets" / "us.faa.airports"
 
 

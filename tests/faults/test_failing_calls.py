@@ -17,6 +17,8 @@ from tests.faults.chores import BEFORE, CHORES, Chore, repeated
 from tests.faults.deeds import DEEDS, Deed
 from tests.faults.faulty_os import FaultyOs, Strike, disk_full, input_output_error, installed
 
+pytestmark = pytest.mark.slow
+
 CALLS_MAX = 300
 FLUSHES = {"fsync", "fdatasync", "syncfs"}
 NAMING = {"rename", "link"}
@@ -55,7 +57,6 @@ def test_a_call_that_fails_leaves_the_old_or_the_new_state(tmp_path: Path, deed:
         raise AssertionError("the deed never ran to its end")
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("strike", [input_output_error, disk_full], ids=["EIO", "ENOSPC"])
 @pytest.mark.parametrize("chore", CHORES, ids=lambda chore: chore.name)

@@ -13,6 +13,8 @@ from tests.faults import deeds
 from tests.faults.chores import CHORES, Chore
 from tests.faults.deeds import DEEDS, Deed
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).parent.parent.parent
 SYSCALLS = ["write", "fsync", "fdatasync", "syncfs", "renameat", "linkat", "unlinkat"]
 
@@ -32,14 +34,12 @@ def test_a_process_killed_at_any_call_leaves_the_old_or_the_new_state(tmp_path: 
     assert killed_at_every_call(tmp_path, deed.name) > 5
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("chore", CHORES, ids=lambda chore: chore.name)
 def test_keeping_a_repository_may_be_killed_at_any_call_and_repeated(tmp_path: Path, chore: Chore) -> None:
     assert killed_at_every_call(tmp_path, chore.name) > 50
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "syscall", ["openat", "write", "fsync", "fdatasync", "syncfs", "rename", "renameat", "unlinkat"]
 )

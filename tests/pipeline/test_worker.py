@@ -21,6 +21,8 @@ from pipeline.worker_client import WorkerClient
 from pipeline.worker_place import WorkerOptions, WorkerPlace, locked
 from tests.pipeline.plain_engine import JOBS
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = WorkerOptions(engine="tests.pipeline.plain_engine", jobs=JOBS)
 Client = Callable[..., WorkerClient]
 

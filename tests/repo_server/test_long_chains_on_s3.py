@@ -17,6 +17,8 @@ from tests.storage.s3.proxy import S3Proxy, s3_proxy
 from tests.storage.s3.servers import KEYS, versitygw
 from tests.sync.scenarios.stage import assert_holds, fill
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Proxy]:

@@ -32,6 +32,8 @@ from tests.repo_server.test_transfers import Client
 from tests.sync.scenarios.stage import assert_holds, fill
 from verify.integrity import verify_integrity
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["ipfs_node"]
 
 

@@ -35,6 +35,8 @@ from tests.storage.chains import ChainBuilder
 from tests.sync.scenarios.stage import fill, history
 from tests.sync.smart_server import memory_dataset
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "canary-of-a-password"
 
 

@@ -17,6 +17,8 @@ from opendatafabric.multihash import physical_hash
 from repo_server.config import Tenancy
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 10
 """Within what time everything must have ended; the limits of the servers here are far below."""
 

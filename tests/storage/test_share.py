@@ -27,6 +27,8 @@ from tests.faults.faulty_os import FaultyOs, input_output_error
 from tests.storage.chains import ChainBuilder, dataset_id
 from tests.suites.dataset import fill
 
+pytestmark = pytest.mark.slow
+
 COMMON, OWN = b"the same in both", b"own of %d"
 COMMON_KEY = data_key(physical_hash(COMMON))
 

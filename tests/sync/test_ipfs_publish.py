@@ -36,6 +36,8 @@ from tests.ipfs.independent import fetched_by_kubo
 from tests.ipfs.node import NodeAddresses
 from tests.storage.chains import ChainBuilder, dataset_id
 
+pytestmark = pytest.mark.slow
+
 NOW = 1_800_000_000.0
 
 

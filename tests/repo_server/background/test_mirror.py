@@ -27,6 +27,8 @@ from tests.catalog.conftest import Clock
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def here(tmp_path: Path) -> AsyncIterator[Hosted]:

@@ -26,6 +26,8 @@ from tests.repo_server.background.test_mirror import add_push, here, mirrored, p
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["here", "ipfs_node"]
 SUNDAYS = "0 3 * * 0"
 IMPATIENT = Patience(connect_s=1, silence_s=0.3, work_s=0.3)

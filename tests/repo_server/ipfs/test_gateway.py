@@ -23,6 +23,8 @@ from repo_server.config import Tenancy
 from tests.repo_server.hosted import LARGE, SMALL, Answer, Hosted, a_chain, hash_of, hosted
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 RAW, CAR, RECORD = "application/vnd.ipld.raw", "application/vnd.ipld.car", "application/vnd.ipfs.ipns-record"
 BIG = bytes(range(256)) * 12_000
 PUBLISHED_S_MAX = 90

@@ -18,6 +18,8 @@ from tests.repo_server.ipfs.test_gateway import ABSENT, BIG, Gateway, gateway
 from tests.sync.scenarios.stage import fill
 from tests.sync.smart_server import memory_dataset
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["boxo_program", "gateway"]
 
 
@@ -66,7 +68,6 @@ async def test_a_dataset_is_pulled_from_our_gateway_without_trusting_it(gateway:
         assert pulled == files_of(source.folder)
 
 
-@pytest.mark.slow
 async def test_a_dataset_is_pulled_from_the_gateway_of_another_implementation_without_trusting_it(
     gateway: Gateway, boxo_program: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,8 @@ from storage.protocols import ObjectStore
 from tests.storage.ipfs.test_objects import PLACE, catalog, database, node, session, store
 from tests.suites.collecting import CollectingSuite
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["catalog", "database", "node", "session", "store"]
 
 

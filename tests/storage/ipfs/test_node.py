@@ -25,6 +25,8 @@ from storage.ipfs.rpc import KuboRpc, Patience
 from tests.ipfs.node import NodeAddresses
 from tests.storage.ipfs.scripted_node import ScriptedNode, scripted
 
+pytestmark = pytest.mark.slow
+
 ABSENT = cid_of_block(b"nobody has this")
 
 

@@ -46,6 +46,8 @@ from tests.suites.dataset import DatasetSuite
 from tests.suites.object_store import ObjectStoreSuite, key_of, pieces_of, read_all
 from tests.suites.ref_store import RefStoreSuite
 
+pytestmark = pytest.mark.slow
+
 PLACE = "/weather"
 
 
@@ -112,7 +114,6 @@ class TestRefsInTheCatalog(RefStoreSuite):
         return catalog.stores.refs(PLACE)
 
 
-@pytest.mark.slow
 class TestDatasetInIpfs(DatasetSuite):
     @pytest.fixture
     def dataset(self, store: IpfsObjectStore, catalog: Catalog) -> Dataset:

@@ -35,6 +35,8 @@ from tests.storage.ipfs.scripted_node import ScriptedNode, scripted
 from tests.suites.object_store import key_of
 from tests.suites.repository import RepositorySuite, add, alias, listed
 
+pytestmark = pytest.mark.slow
+
 
 def cid_of_file(data: bytes) -> Cid:
     return import_file(data, lambda block: None).cid

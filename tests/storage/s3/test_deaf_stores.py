@@ -23,6 +23,8 @@ from tests.storage.s3.proxy import S3Proxy, answering, s3_proxy
 from tests.storage.s3.servers import ROOT, moto
 from tests.storage.s3.test_objects import names_in
 
+pytestmark = pytest.mark.slow
+
 A = physical_hash(b"a")
 CREATION, CHANGE = frozenset({"if-none-match"}), frozenset({"if-match"})
 

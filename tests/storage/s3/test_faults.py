@@ -45,6 +45,8 @@ from tests.storage.s3.servers import versitygw
 from tests.storage.s3.test_objects import names_in
 from tests.suites.object_store import key_of, keys_in, pieces_of, read_all
 
+pytestmark = pytest.mark.slow
+
 KEPT, NEW = b"kept", b"new"
 A, B = physical_hash(b"a"), physical_hash(b"b")
 BROKEN, BUSY = answering(500, "InternalError"), answering(503, "SlowDown")
@@ -161,7 +163,6 @@ async def test_a_failure_that_passes_is_not_noticed(
     assert proxy.struck == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("failure", ["503", "dead", "answer lost"])
 @pytest.mark.parametrize("struck", ["begin", "part", "complete", "copy", "get"])
 async def test_a_large_object_arrives_whole_though_a_request_fails(
@@ -206,7 +207,6 @@ async def test_a_large_object_goes_on_where_its_body_was_cut(
 # --- what stays
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("failure", ["500", "503", "dead"])
 @pytest.mark.parametrize("deed", ["look", "read", "stream", "list", "put", "delete", "quarantine", "publish"])
 async def test_a_store_that_goes_on_failing_is_told_as_one_to_ask_later(
@@ -221,7 +221,6 @@ async def test_a_store_that_goes_on_failing_is_told_as_one_to_ask_later(
     await DEEDS[deed][1](impatient)
 
 
-@pytest.mark.slow
 async def test_a_store_that_asks_to_slow_down_is_asked_a_few_times_and_ever_later(
     store: S3PresigningStore, proxy: S3Proxy
 ) -> None:
@@ -233,7 +232,6 @@ async def test_a_store_that_asks_to_slow_down_is_asked_a_few_times_and_ever_late
     assert time.monotonic() - begun > proxy.struck * 0.1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("deed", ["look", "read", "put", "publish"])
 async def test_a_store_that_hangs_is_given_up_in_time(impatient: S3PresigningStore, proxy: S3Proxy, deed: str) -> None:
     proxy.strike(hanging, times=1_000)
@@ -331,7 +329,6 @@ async def test_a_head_that_cannot_be_moved_stays_and_can_be_moved_later(
     await hasty.compare_and_swap("head", expected=A, new=B)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("failure", PASSING)
 async def test_an_append_cut_at_any_request_leaves_the_old_or_the_new_head_and_can_be_repeated(
     impatient: S3PresigningStore, proxy: S3Proxy, failure: str

@@ -14,6 +14,8 @@ from sync.smart.channels import Channel, ChannelClosed
 from sync.smart.driver import ConversationBroken
 from tests.sync.scenarios.stage import Cutter, Stage, World, assert_holds, every_cut, fill, history
 
+pytestmark = pytest.mark.slow
+
 
 async def push_whole(cutter: Cutter) -> None:
     world, builder = cutter.world, history()

@@ -9,6 +9,8 @@ import pytest
 from opendatafabric.errors import OdfError
 from tests.sync.scenarios.stage import Cutter, Stage, World, assert_holds, every_cut, fill, history
 
+pytestmark = pytest.mark.slow
+
 
 async def push_anew(cutter: Cutter) -> None:
     world, builder = cutter.world, history()
