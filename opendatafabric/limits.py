@@ -310,5 +310,8 @@ FETCH_REDIRECTS_MAX: Final = 10
 FETCH_SILENCE_S_MAX: Final = 60
 """Longest wait for a polled source to answer, and for its next bytes."""
 
+FETCH_S_MAX: Final = 6 * 3_600
+"""Longest time for one answer of a polled source: one that never falls silent must end too."""
+
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""

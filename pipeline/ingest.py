@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from opendatafabric.chain.objects import ObjectKind
-from opendatafabric.errors import UnsupportedOperation
+from opendatafabric.errors import NotFound, UnsupportedOperation
 from opendatafabric.instant import Instant
 from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import DatasetKind
@@ -88,6 +88,7 @@ async def planned_ingest(
     Raises:
         UnsupportedOperation: the dataset is derived from others.
         MalformedSource, MalformedData, IncompatibleSchema, InvalidQuery: the bytes are not what the source says.
+        NotFound: the file is gone, or may not be read.
         EngineUnavailable, EngineDied: there is no engine, or it ended in the middle.
         RefNotFound, StorageError: the dataset cannot be read.
     """
@@ -98,7 +99,7 @@ async def planned_ingest(
     async with _folders_of(engine) as folders:
         request = IngestRequest(
             source=source,
-            file=await asyncio.to_thread(folders.give, given.file, "input"),
+            file=await asyncio.to_thread(_give_input, given.file, folders),
             made=folders.made / "slice",
             system_time=system_time,
             event_time=given.event_time or system_time,
@@ -127,6 +128,13 @@ async def _folders_of(engine: Engine) -> AsyncIterator[JobFolders]:
         yield folders
     finally:
         await to_its_end(asyncio.to_thread(context.__exit__, None, None, None))
+
+
+def _give_input(file: Path, folders: JobFolders) -> Path:
+    try:
+        return folders.give(file, "input")
+    except OSError as error:
+        raise NotFound(f"the file {file} cannot be read: {error.strerror}") from None
 
 
 async def _give_slices(dataset: Dataset, head: Multihash, folders: JobFolders) -> tuple[Path, ...]:

@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 from opendatafabric.errors import RefConflict, UnsupportedOperation
 from opendatafabric.instant import Instant
 from opendatafabric.limits import POLL_ITERATIONS_MAX
-from opendatafabric.metadata.events import SetPollingSource
+from opendatafabric.metadata.events import AddData, SetPollingSource
+from opendatafabric.metadata.sources import FetchStepUrl, SourceCachingForever
 from pipeline.commit import Outcome, Position, position_of
 from pipeline.fetch import FetchOptions, fetch
 from pipeline.ingest import Engine, Given, ingest
@@ -45,8 +46,8 @@ async def poll(
 ) -> AsyncIterator[Outcome]:
     """One outcome per answer of the source; none if nothing is new.
 
-    A source that gave records without saying where it left off would give them again: it is asked again only with
-    ``fetch_uncacheable``.
+    A source that gave records without saying where it left off would give them again, and one that is cached for ever
+    has given all: both are asked again only with ``fetch_uncacheable``.
 
     Raises:
         UnsupportedOperation, NotFound, PeerUnavailable, LimitExceeded: as ``fetch``.
@@ -56,7 +57,7 @@ async def poll(
     for _ in range(POLL_ITERATIONS_MAX):
         position = await position_of(dataset)
         source = polling_source(position)
-        if position.state.add_data is not None and position.source_state is None and not fetch_uncacheable:
+        if not fetch_uncacheable and await _is_done(dataset, position, source):
             return
         with TemporaryDirectory(prefix="odf-poll-") as name:
             fetched = await fetch(source.fetch, position.source_state, Path(name), options)
@@ -67,6 +68,25 @@ async def poll(
             yield await ingest(dataset, engine, given, choose=partial(_unless_moved, position), system_time=clock())
         if not fetched.has_more:
             return
+
+
+async def _is_done(dataset: Dataset, position: Position, source: SetPollingSource) -> bool:
+    """Whether the source would only give again what it gave."""
+    if position.state.add_data is None:
+        return False
+    fetch_step = source.fetch
+    if isinstance(fetch_step, FetchStepUrl) and isinstance(fetch_step.cache, SourceCachingForever):
+        return await _gave_something(dataset, position)
+    return position.source_state is None
+
+
+async def _gave_something(dataset: Dataset, position: Position) -> bool:
+    """Whether data were added since the source in force was set."""
+    async for blocks in dataset.walk(position.head):
+        for block in blocks:
+            if isinstance(block.event, AddData | SetPollingSource):
+                return isinstance(block.event, AddData)
+    return False
 
 
 def _unless_moved(asked: Position, now: Position) -> SetPollingSource:

@@ -26,12 +26,13 @@ async def fetch(step: FetchStep, state: SourceState | None, folder: Path, option
         PeerUnavailable: it did not answer, or in the middle no more.
         LimitExceeded: it gave more than may be taken.
         UnsupportedOperation: a kind of source, or a place, that is not read.
-        AccessDenied: a variable that the step names may not be used.
+        AccessDenied: a variable that the step names may not be used, or the place is not open to this poll.
+        MalformedManifest: an address, a header or a template that is none.
     """
     if isinstance(step, FetchStepUrl):
         return await fetch_url(step, state, folder, options)
     if isinstance(step, FetchStepFilesGlob):
-        return await fetch_files_glob(step, state)
+        return await fetch_files_glob(step, state, options)
     raise UnsupportedOperation(
         f"sources of kind {type(step).__name__.removeprefix('FetchStep')} are not polled",
         expected="Url or FilesGlob",

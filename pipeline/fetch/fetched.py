@@ -27,9 +27,13 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """``variables`` are those that templates ``${{ env.NAME }}`` may name."""
+    """``variables`` are those that templates ``${{ env.NAME }}`` may name.
+
+    ``private_places`` opens files of this machine and addresses that not everybody reaches: for sources of one's own.
+    """
 
     variables: Mapping[str, str] = field(default_factory=dict)
+    private_places: bool = True
 
 
 def state_of(kind: str, value: str) -> SourceState:
