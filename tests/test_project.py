@@ -123,7 +123,7 @@ SKIPPING = "import pytest\ndef test_x():\n    pytest.skip('no part')\n"
 def test_a_skip_fails_only_when_nothing_may_be_skipped(tmp_path: Path, value: str, code: int) -> None:
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_x.py").write_text(SKIPPING)
-    environment = {**os.environ, "ODF_TESTS_NO_SKIP": value}
+    environment = {**os.environ, "ODF_TESTS_NO_SKIP": value, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout
