@@ -315,3 +315,6 @@ FETCH_S_MAX: Final = 6 * 3_600
 
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""
+
+PROJECTIONS_BYTES_MAX: Final = 16 * 1024 * 1024 * 1024
+"""Most bytes of what is kept to merge quickly, over all datasets; those not used for longest go, and are made again."""

@@ -9,27 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from opendatafabric.chain.objects import ObjectKind
 from opendatafabric.errors import NotFound, UnsupportedOperation
 from opendatafabric.instant import Instant
-from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import DatasetKind
 from opendatafabric.metadata.slices import SourceState
-from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyChangelogStream
-from opendatafabric.multihash import Multihash
 from pipeline.commit import Outcome, PlannedCommit, Position, plan_commit, position_of, run_commit
-from pipeline.ingest_request import IngestAnswer, IngestRequest, RowCounts, Source
+from pipeline.history_files import Past
+from pipeline.ingest_request import SPOILED, IngestAnswer, IngestRequest, RowCounts, Source
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 from storage.leases import to_its_end
 
 JOB: Final = "ingest"
-_FORGETS: Final = (MergeStrategyAppend, MergeStrategyChangelogStream)
-"""Strategies that compare with nothing that the dataset has."""
 
 
 class Engine(Protocol):
@@ -83,7 +78,7 @@ async def planned_ingest(
     system_time: Instant,
     watermark: Instant | None = None,
 ) -> AsyncIterator[PlannedCommit]:
-    """The engine's part of an ingest: what is to be committed, inside the context.
+    """The engine's part of an ingest: what is to be committed, inside the context. Left without an error, it has been.
 
     Raises:
         UnsupportedOperation: the dataset is derived from others.
@@ -93,9 +88,11 @@ async def planned_ingest(
         RefNotFound, StorageError: the dataset cannot be read.
     """
     position = await position_of(dataset)
-    if (await dataset.seed()).dataset_kind is not DatasetKind.ROOT:
+    seed = await dataset.seed()
+    if seed.dataset_kind is not DatasetKind.ROOT:
         raise UnsupportedOperation("data enter root datasets only", hint="a derivative is computed from its inputs")
     source = choose(position)
+    past = Past(dataset, seed.dataset_id, position, source.merge)
     async with _folders_of(engine) as folders:
         request = IngestRequest(
             source=source,
@@ -106,17 +103,22 @@ async def planned_ingest(
             vocabulary=position.vocabulary,
             schema=position.schema,
             next_offset=position.next_offset,
-            slices=() if isinstance(source.merge, _FORGETS) else await _give_slices(dataset, position.head, folders),
+            history=await past.give(folders),
         )
-        answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
-        yield plan_commit(
+        answered = await engine.run(JOB, request.to_message())
+        if answered == SPOILED:
+            request = replace(request, made=folders.made / "slice-anew", history=await past.give_anew(folders))
+            answered = await engine.run(JOB, request.to_message())
+        planned = plan_commit(
             position,
-            answer,
+            IngestAnswer.from_message(answered),
             made=request.made,
             system_time=system_time,
             source_state=given.state,
             watermark=watermark,
         )
+        yield planned
+        await past.keep(folders, planned.outcome)
 
 
 @asynccontextmanager
@@ -135,26 +137,6 @@ def _give_input(file: Path, folders: JobFolders) -> Path:
         return folders.give(file, "input")
     except OSError as error:
         raise NotFound(f"the file {file} cannot be read: {error.strerror}") from None
-
-
-async def _give_slices(dataset: Dataset, head: Multihash, folders: JobFolders) -> tuple[Path, ...]:
-    """Every slice of the dataset as a file for the engine."""
-    hashes: dict[Multihash, None] = {}
-    async for blocks in dataset.walk_additions(head):
-        objects = [named for _, _, additions in blocks for named in additions.objects]
-        hashes |= {each.to_file().physical_hash: None for each in objects if each.kind is ObjectKind.DATA_SLICE}
-    return tuple([await _give_slice(dataset, each, folders) for each in hashes])
-
-
-async def _give_slice(dataset: Dataset, physical_hash: Multihash, folders: JobFolders) -> Path:
-    key, name = data_key(physical_hash), str(physical_hash)
-    local = dataset.objects.local_path(key)
-    if local is not None:
-        return await asyncio.to_thread(folders.give, local, name)
-    with (folders.given / name).open("xb") as file:
-        async for piece in dataset.objects.stream(key):
-            await asyncio.to_thread(file.write, piece)
-    return folders.given / name
 
 
 async def set_watermark(dataset: Dataset, watermark: Instant, *, system_time: Instant) -> Outcome:

@@ -7,7 +7,9 @@ whether, is decided elsewhere. The same request gives the same records, hash inc
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -21,13 +23,15 @@ from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import SetDataSchema
-from pipeline.history import History
-from pipeline.ingest_request import IngestAnswer, IngestRequest, RowCounts, instant_of
+from pipeline.history import open_history
+from pipeline.ingest_request import SPOILED, IngestAnswer, IngestRequest, RowCounts, instant_of
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.merge import MergeContext, merge_records, takes_op
 from pipeline.prepared import prepare, slice_schema
 from pipeline.preprocess import run_preprocess
 from pipeline.preprocess.default_step import run_default_step
+from pipeline.projection.projection import Projection
+from pipeline.projection.runs import SpoiledRunError
 from pipeline.readers import read_records
 from pipeline.slices import write_slice
 
@@ -40,7 +44,10 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 def ingest_job(context: JobContext, arguments: JsonObject) -> JsonObject:
     """``make_slice`` as a job of the worker."""
-    return make_slice(context.open_session, IngestRequest.from_message(arguments)).to_message()
+    try:
+        return make_slice(context.open_session, IngestRequest.from_message(arguments)).to_message()
+    except SpoiledRunError:
+        return SPOILED
 
 
 def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswer:
@@ -49,6 +56,7 @@ def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswe
     Raises:
         MalformedSource, MalformedData, IncompatibleSchema, InvalidQuery: what the source gave does not hold.
         UnsupportedOperation: an option or engine that is not there.
+        SpoiledRunError: what was kept of the history is damaged.
     """
     given = read_records(request.file, request.source.read)
     if given is None:
@@ -58,8 +66,10 @@ def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswe
     records = prepare(
         _preprocessed(open_session, given, request), request.vocabulary, takes_op=with_op, in_force=in_force
     )
-    changes = merge_records(records, request.source.merge, _merge_context(open_session, records, request))
-    return _written(changes, in_force, len(given), request)
+    history = open_history(request.history, request.source.merge, in_force, request.vocabulary)
+    changes = merge_records(records, request.source.merge, _merge_context(records, history, request))
+    answer = _written(changes, in_force, len(given), request)
+    return replace(answer, runs=_remembered(history, changes, answer, request))
 
 
 def arrow_schema(event: SetDataSchema) -> pa.Schema:
@@ -80,12 +90,23 @@ def _preprocessed(open_session: OpenSession, given: pa.Table, request: IngestReq
     return run_default_step(given, request.vocabulary, op_is_data=not takes_op(source.merge))
 
 
-def _merge_context(open_session: OpenSession, records: pa.Table, request: IngestRequest) -> MergeContext:
+def _merge_context(records: pa.Table, history: Projection | None, request: IngestRequest) -> MergeContext:
     fallback = pa.scalar(_milliseconds(request.event_time), TIMESTAMP)
     event_time: Any = records.schema.field(request.vocabulary.event_time_column).type
-    return MergeContext(
-        open_session, History(request.slices), request.vocabulary, fallback.cast(event_time, safe=False)
-    )
+    return MergeContext(history, request.vocabulary, fallback.cast(event_time, safe=False))
+
+
+def _remembered(
+    history: Projection | None, changes: pa.Table, answer: IngestAnswer, request: IngestRequest
+) -> tuple[Path, ...] | None:
+    """The runs of a projection that knows the new records too."""
+    if history is None and answer.schema is not None:
+        schema = arrow_schema(answer.schema)
+        history = open_history(request.history, request.source.merge, schema, request.vocabulary)
+    if history is None:
+        return None
+    history.add(changes)
+    return history.runs
 
 
 def _written(changes: pa.Table, in_force: pa.Schema | None, rows_read: int, request: IngestRequest) -> IngestAnswer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from opendatafabric.codec.yaml_codec import read_event_manifest, write_event_manifest
 from opendatafabric.data.vocabulary import DatasetVocabulary
@@ -19,10 +19,25 @@ from opendatafabric.multihash import Multihash
 
 Source = AddPushSource | SetPollingSource
 
+SPOILED: Final = {"spoiled": True}
+"""The answer where the runs of a request are damaged: ask again without them, with all slices."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFiles:
+    """What a dataset holds, for strategies that compare with it, both the oldest first.
+
+    ``runs`` are those of a projection, ``slices`` came since. New runs are to be written to the folder ``made``.
+    """
+
+    made: Path
+    runs: tuple[Path, ...] = ()
+    slices: tuple[Path, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """``file`` is what the source gave; ``slices`` are those of the dataset, if the strategy compares with them.
+    """``file`` is what the source gave, ``history`` what the dataset has, if the strategy compares with it.
 
     ``event_time`` is for records that have none. The new slice is to be written to ``made``, which does not exist.
     """
@@ -35,7 +50,7 @@ class IngestRequest:
     vocabulary: DatasetVocabulary
     schema: SetDataSchema | None
     next_offset: int
-    slices: tuple[Path, ...] = ()
+    history: HistoryFiles
 
     def to_message(self) -> dict[str, Any]:
         """As JSON values."""
@@ -48,7 +63,9 @@ class IngestRequest:
             "vocabulary": asdict(self.vocabulary),
             "schema": None if self.schema is None else write_event_manifest(self.schema),
             "next_offset": self.next_offset,
-            "slices": [str(path) for path in self.slices],
+            "history_made": str(self.history.made),
+            "runs": [str(path) for path in self.history.runs],
+            "slices": [str(path) for path in self.history.slices],
         }
 
     @classmethod
@@ -67,7 +84,9 @@ class IngestRequest:
             vocabulary=DatasetVocabulary(**message["vocabulary"]),
             schema=declared,
             next_offset=message["next_offset"],
-            slices=tuple(map(Path, message["slices"])),
+            history=HistoryFiles(
+                Path(message["history_made"]), tuple(map(Path, message["runs"])), tuple(map(Path, message["slices"]))
+            ),
         )
 
 
@@ -83,12 +102,16 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class IngestAnswer:
-    """What to commit. ``schema`` is that of a first write; ``data`` and ``last_event_time`` need records."""
+    """What to commit. ``schema`` is that of a first write; ``data`` and ``last_event_time`` need records.
+
+    ``runs`` are the projection of all records, the new ones included; ``None`` if there is none.
+    """
 
     rows: RowCounts
     schema: SetDataSchema | None = None
     data: DataSlice | None = None
     last_event_time: Instant | None = None
+    runs: tuple[Path, ...] | None = None
 
     def to_message(self) -> dict[str, Any]:
         """As JSON values."""
@@ -97,6 +120,7 @@ class IngestAnswer:
             "schema": None if self.schema is None else write_event_manifest(self.schema),
             "data": None if self.data is None else _slice_to_message(self.data),
             "last_event_time": None if self.last_event_time is None else str(self.last_event_time),
+            "runs": None if self.runs is None else [str(path) for path in self.runs],
         }
 
     @classmethod
@@ -110,6 +134,7 @@ class IngestAnswer:
             schema=schema,
             data=None if message["data"] is None else _slice_from_message(message["data"]),
             last_event_time=None if last is None else Instant.from_rfc3339(last),
+            runs=None if message["runs"] is None else tuple(map(Path, message["runs"])),
         )
 
 

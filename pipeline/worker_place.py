@@ -8,6 +8,7 @@
     in/<job>/           what a client gives to a job: read only for the engine
     out/<job>/          what a job leaves for its client
     work/               temporary files of the engine, emptied before each start
+    projections/        what datasets have led to so far, see projection/kept.py; may be deleted
     classes/            archives of Java classes, which make starts quick; may be deleted
 ```
 """
@@ -86,7 +87,7 @@ class WorkerPlace:
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = self.root.stat()
-            for name in ("in", "out", "work", "classes"):
+            for name in ("in", "out", "work", "classes", "projections"):
                 (self.root / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise StorageError(f"the folder of the Spark worker, {root}, cannot be made: {error.strerror}") from None
@@ -130,7 +131,7 @@ class WorkerPlace:
     def job_folders(self) -> Iterator[JobFolders]:
         """An empty ``in`` and ``out`` for one job, gone afterwards."""
         name = secrets.token_hex(8)
-        folders = JobFolders(self.root / "in" / name, self.root / "out" / name)
+        folders = JobFolders(self.root / "in" / name, self.root / "out" / name, self.root / "projections")
         try:
             folders.given.mkdir(mode=0o700)
             folders.made.mkdir(mode=0o700)
@@ -142,10 +143,14 @@ class WorkerPlace:
 
 @dataclass(frozen=True, slots=True)
 class JobFolders:
-    """``given`` is filled by the client and read by the job, ``made`` the other way round."""
+    """``given`` is filled by the client and read by the job, ``made`` the other way round.
+
+    ``projections`` stays from job to job; only the client gets at it.
+    """
 
     given: Path
     made: Path
+    projections: Path
 
     def give(self, file: Path, name: str | None = None) -> Path:
         """Put ``file`` where the job can read it: as a second name of it, else as a copy. Returns the new path.

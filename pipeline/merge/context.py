@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from opendatafabric.data.arrow_storage import without_views
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import IncompatibleSchema, MalformedData, MalformedSource
-from pipeline.history import History
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from pipeline.projection.keys import keys_of, last_rows
+from pipeline.projection.projection import Projection
 
 _POSITION = "position"
 
 
 @dataclass(frozen=True, slots=True)
 class MergeContext:
-    """``fallback`` is the event time of rows that have none, of the type of the event time column."""
+    """``fallback`` is the event time of rows that have none, of the type of the event time column.
 
-    open_session: Callable[[], SparkSession]
-    history: History
+    ``history`` is what the dataset has led to, ``None`` where there is nothing or nobody asks.
+    """
+
+    history: Projection | None
     vocabulary: DatasetVocabulary
     fallback: pa.Scalar
-
-    @property
-    def session(self) -> SparkSession:
-        """For strategies that compare with the history."""
-        return self.open_session()
 
     def filled(self, event_times: pa.ChunkedArray) -> pa.ChunkedArray:
         """The event times with none missing."""
@@ -84,20 +80,19 @@ def check_unique_keys(records: pa.Table, primary_key: Sequence[str]) -> None:
 
 
 def last_positions(records: pa.Table, primary_key: Sequence[str]) -> pa.Array:
-    """Of each key the position of its last row; nulls equal each other."""
-    keyed = without_views(_keyed(records, primary_key))
-    try:
-        groups = keyed.group_by([f"key{i}" for i in range(len(primary_key))]).aggregate([(_POSITION, "max")])
-    except pa.ArrowException as error:
-        raise MalformedData(f"the primary key {', '.join(primary_key)} cannot be compared: {error}") from None
-    return groups[f"{_POSITION}_max"].combine_chunks()
+    """Of each key the position of its last row, in order; nulls equal each other."""
+    keys = keys_of(records, primary_key)
+    return pa.array(np.sort(last_rows(keys.hashes, keys.encoded)))
 
 
 def in_key_order(records: pa.Table, primary_key: Sequence[str], operations: Any) -> tuple[pa.Table, Any]:
     """Sorted by key, nulls first, then by operation, then by position; the operations in the same order."""
     keyed = without_views(_keyed(records, primary_key)).append_column("op", operations)
     names = [*(f"key{i}" for i in range(len(primary_key))), "op", _POSITION]
-    order = pc.sort_indices(keyed, [(name, "ascending", "at_start") for name in names])
+    try:
+        order = pc.sort_indices(keyed, [(name, "ascending", "at_start") for name in names])
+    except pa.ArrowException as error:
+        raise MalformedData(f"the primary key {', '.join(primary_key)} cannot be compared: {error}") from None
     return records.take(order), operations.take(order)
 
 

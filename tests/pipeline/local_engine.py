@@ -1,23 +1,25 @@
-"""An engine in the process of the test: the same jobs, on the session that tests share, or without Spark."""
+"""An engine in the process of the test: the same jobs, without Spark, which only queries that name it ask for."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 from pipeline.jobs import JOBS, JobContext, load_job
 from pipeline.worker_place import JobFolders, WorkerPlace
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+
+def no_spark() -> NoReturn:
+    """For jobs that open no session."""
+    raise AssertionError("this test has no Spark")
 
 
 class LocalEngine:
     """Jobs one after another; ``jobs_done`` counts them."""
 
-    def __init__(self, session: SparkSession | None, root: Path) -> None:
-        self._context = JobContext(lambda: _given(session), lambda _: None, sandboxed=False)
+    def __init__(self, root: Path) -> None:
+        self._context = JobContext(no_spark, lambda _: None, sandboxed=False)
         self._place = WorkerPlace(root)
         self.jobs_done = 0
 
@@ -29,8 +31,3 @@ class LocalEngine:
         """The answer of the job, after a way through JSON as between processes."""
         self.jobs_done += 1
         return load_job(JOBS, job)(self._context, arguments)
-
-
-def _given(session: SparkSession | None) -> SparkSession:
-    assert session is not None, "this test has no Spark"
-    return session

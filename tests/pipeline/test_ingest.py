@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -27,17 +27,14 @@ from storage.memory import MemoryObjectStore
 from tests.pipeline.datasets import blocks_of, cities, csv_source, day, new_dataset, push
 from tests.pipeline.local_engine import LocalEngine
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 SNAPSHOT = MergeStrategySnapshot(("city",))
 STATE = SourceState("default", "odf/etag", "1")
 
 
 @pytest.fixture
-def engine(spark: SparkSession, tmp_path: Path) -> LocalEngine:
-    """Runs jobs on the shared session."""
-    return LocalEngine(spark, tmp_path / "engine")
+def engine(tmp_path: Path) -> LocalEngine:
+    """Runs jobs that need no Spark."""
+    return LocalEngine(tmp_path / "engine")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,14 +22,11 @@ from storage.dataset import Dataset
 from tests.pipeline.datasets import CITIES, blocks_of, csv_source, day, new_dataset, push
 from tests.pipeline.local_engine import LocalEngine
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 @pytest.fixture
-def engine(spark: SparkSession, tmp_path: Path) -> LocalEngine:
-    """Runs jobs on the shared session."""
-    return LocalEngine(spark, tmp_path / "engine")
+def engine(tmp_path: Path) -> LocalEngine:
+    """Runs jobs that need no Spark."""
+    return LocalEngine(tmp_path / "engine")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,9 +23,6 @@ from storage.open import open_dataset
 from tests.pipeline.local_engine import LocalEngine
 from tests.source_tree import ROOT
 from tests.vectors.load import FOLDER
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SOURCES = ROOT / "examples" / "sources"
 WEATHER_LINES_POLLED_FIRST = 1_097
@@ -63,10 +60,10 @@ class Made:
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
-async def made(request: Any, spark: SparkSession, tmp_path: Path) -> Made:
+async def made(request: Any, tmp_path: Path) -> Made:
     """The dataset of the case, made again from its sources with the same times."""
     case: Case = request.param
-    engine = LocalEngine(spark, tmp_path / "engine")
+    engine = LocalEngine(tmp_path / "engine")
     their_dataset = open_dataset(str(FOLDER / "datasets" / case.name))
     theirs = await blocks_of(their_dataset)
     ours = Dataset(MemoryObjectStore(), MemoryRefStore())

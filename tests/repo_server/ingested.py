@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from catalog.datasets import DatasetRecord, Visibility
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
@@ -24,7 +24,7 @@ CSV_TYPE = {"Content-Type": "text/csv"}
 
 def engine_without_spark(root: Path) -> LocalEngine:
     """Runs jobs in this process; those that need a session fail."""
-    return LocalEngine(cast(Any, None), root)
+    return LocalEngine(root)
 
 
 class HeldEngine:

@@ -190,7 +190,7 @@ class FailingEngine(LocalEngine):
     error: Exception
 
     def __init__(self, root: Path, error: Exception) -> None:
-        super().__init__(None, root)  # type: ignore[arg-type]
+        super().__init__(root)
         self.error = error
 
     async def run(self, job: str, arguments: dict[str, Any]) -> dict[str, Any]:

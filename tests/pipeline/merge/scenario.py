@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -15,10 +15,8 @@ from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import AddPushSource, SetDataSchema
 from opendatafabric.metadata.sources import MergeStrategy, ReadStepNdJson
 from pipeline.ingest_job import make_slice
-from pipeline.ingest_request import IngestAnswer, IngestRequest
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from pipeline.ingest_request import HistoryFiles, IngestAnswer, IngestRequest
+from tests.pipeline.local_engine import no_spark
 
 Row = dict[str, Any]
 
@@ -26,11 +24,11 @@ Row = dict[str, Any]
 class Scenario:
     """One dataset with one NdJson source; every ``write`` is a day later than the one before, from 2024-01-01 on."""
 
-    def __init__(self, spark: SparkSession, folder: Path, merge: MergeStrategy, schema: Sequence[str]) -> None:
-        self._spark, self._folder = spark, folder
+    def __init__(self, folder: Path, merge: MergeStrategy, schema: Sequence[str]) -> None:
+        self._folder = folder
         self._source = AddPushSource("default", ReadStepNdJson(schema=tuple(schema)), None, merge)
         self._schema: SetDataSchema | None = None
-        self._slices: tuple[Path, ...] = ()
+        self._runs: tuple[Path, ...] = ()
         self._next_offset = 0
         self._day = 0
         self.answer: IngestAnswer | None = None
@@ -42,16 +40,16 @@ class Scenario:
         file, made = self._folder / f"input-{self._day}", self._folder / f"slice-{self._day}"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         vocabulary = DatasetVocabulary()
+        history = HistoryFiles(self._folder / f"runs-{self._day}", self._runs)
+        history.made.mkdir()
         self.answer = make_slice(
-            lambda: self._spark,
-            IngestRequest(
-                self._source, file, made, now, now, vocabulary, self._schema, self._next_offset, self._slices
-            ),
+            no_spark,
+            IngestRequest(self._source, file, made, now, now, vocabulary, self._schema, self._next_offset, history),
         )
         self._schema = self._schema or self.answer.schema
+        self._runs = self.answer.runs or ()
         if self.answer.data is None:
             return []
-        self._slices += (made,)
         assert self.answer.data.offset_interval.start == self._next_offset
         self._next_offset = self.answer.data.offset_interval.end + 1
         return [_told(row) for row in pq.read_table(made).to_pylist()]

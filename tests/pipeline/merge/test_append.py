@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,22 +10,19 @@ from opendatafabric.errors import IncompatibleSchema
 from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyLedger
 from tests.pipeline.merge.scenario import Scenario, record
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 SCHEMA = ("event_time TIMESTAMP", "city STRING", "n BIGINT")
 
 
 @pytest.fixture
-def append(spark: SparkSession, tmp_path: Path) -> Scenario:
+def append(tmp_path: Path) -> Scenario:
     """Records that are only ever added."""
-    return Scenario(spark, tmp_path, MergeStrategyAppend(), SCHEMA)
+    return Scenario(tmp_path, MergeStrategyAppend(), SCHEMA)
 
 
 @pytest.fixture
-def ledger(spark: SparkSession, tmp_path: Path) -> Scenario:
+def ledger(tmp_path: Path) -> Scenario:
     """Records that are told by city and event time."""
-    return Scenario(spark, tmp_path, MergeStrategyLedger(("event_time", "city")), SCHEMA)
+    return Scenario(tmp_path, MergeStrategyLedger(("event_time", "city")), SCHEMA)
 
 
 class TestAppend:
@@ -78,7 +74,7 @@ class TestLedger:
         found = ledger.write(record(8, city="a", n=2), record(7, city="a", n=3), record(9, city="a", n=4))
         assert found == [("+A", 7, "a", 3), ("+A", 8, "a", 2)]
 
-    def test_a_key_column_that_is_not_there_is_refused(self, spark: SparkSession, tmp_path: Path) -> None:
-        scenario = Scenario(spark, tmp_path, MergeStrategyLedger(("town",)), SCHEMA)
+    def test_a_key_column_that_is_not_there_is_refused(self, tmp_path: Path) -> None:
+        scenario = Scenario(tmp_path, MergeStrategyLedger(("town",)), SCHEMA)
         with pytest.raises(IncompatibleSchema, match="'town'"):
             scenario.write(record(1, city="a", n=1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,28 +10,25 @@ from opendatafabric.errors import MalformedSource
 from opendatafabric.metadata.sources import MergeStrategySnapshot
 from tests.pipeline.merge.scenario import Scenario, record
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 @pytest.fixture
-def snapshot(spark: SparkSession, tmp_path: Path) -> Scenario:
+def snapshot(tmp_path: Path) -> Scenario:
     """The population of cities, as it is now."""
-    return Scenario(spark, tmp_path, MergeStrategySnapshot(("city",)), ("city STRING", "population BIGINT"))
+    return Scenario(tmp_path, MergeStrategySnapshot(("city",)), ("city STRING", "population BIGINT"))
 
 
 @pytest.fixture
-def timed(spark: SparkSession, tmp_path: Path) -> Scenario:
+def timed(tmp_path: Path) -> Scenario:
     """The same with an event time from the source."""
     schema = ("event_time TIMESTAMP", "city STRING", "population BIGINT")
-    return Scenario(spark, tmp_path, MergeStrategySnapshot(("city",)), schema)
+    return Scenario(tmp_path, MergeStrategySnapshot(("city",)), schema)
 
 
 @pytest.fixture
-def compared(spark: SparkSession, tmp_path: Path) -> Scenario:
+def compared(tmp_path: Path) -> Scenario:
     """The same where notes do not count."""
     schema = ("city STRING", "population BIGINT", "note STRING")
-    return Scenario(spark, tmp_path, MergeStrategySnapshot(("city",), ("population",)), schema)
+    return Scenario(tmp_path, MergeStrategySnapshot(("city",), ("population",)), schema)
 
 
 class TestSnapshot:

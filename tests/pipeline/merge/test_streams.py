@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,21 +10,18 @@ from opendatafabric.errors import IncompatibleSchema, MalformedSource
 from opendatafabric.metadata.sources import MergeStrategyChangelogStream, MergeStrategyUpsertStream
 from tests.pipeline.merge.scenario import Scenario, record
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 
 @pytest.fixture
-def changelog(spark: SparkSession, tmp_path: Path) -> Scenario:
+def changelog(tmp_path: Path) -> Scenario:
     """A source that says what each row does."""
     schema = ("op INT NOT NULL", "key STRING", "n BIGINT")
-    return Scenario(spark, tmp_path, MergeStrategyChangelogStream(("key",)), schema)
+    return Scenario(tmp_path, MergeStrategyChangelogStream(("key",)), schema)
 
 
 @pytest.fixture
-def upsert(spark: SparkSession, tmp_path: Path) -> Scenario:
+def upsert(tmp_path: Path) -> Scenario:
     """A source of new states, and of keys that are gone (op 1)."""
-    return Scenario(spark, tmp_path, MergeStrategyUpsertStream(("key",)), ("op INT", "key STRING", "n BIGINT"))
+    return Scenario(tmp_path, MergeStrategyUpsertStream(("key",)), ("op INT", "key STRING", "n BIGINT"))
 
 
 class TestChangelogStream:
@@ -41,8 +37,8 @@ class TestChangelogStream:
         with pytest.raises(MalformedSource, match="row 1"):
             changelog.write(record(op=7, key="a", n=1))
 
-    def test_a_source_without_operations_is_refused(self, spark: SparkSession, tmp_path: Path) -> None:
-        scenario = Scenario(spark, tmp_path, MergeStrategyChangelogStream(("key",)), ("key STRING",))
+    def test_a_source_without_operations_is_refused(self, tmp_path: Path) -> None:
+        scenario = Scenario(tmp_path, MergeStrategyChangelogStream(("key",)), ("key STRING",))
         with pytest.raises(IncompatibleSchema, match="'op'"):
             scenario.write(record(key="a"))
 
@@ -70,8 +66,8 @@ class TestUpsertStream:
     def test_rows_without_operation_do_nothing(self, upsert: Scenario) -> None:
         assert upsert.write(record(op=None, key="a", n=1)) == []
 
-    def test_the_column_op_may_be_missing(self, spark: SparkSession, tmp_path: Path) -> None:
-        scenario = Scenario(spark, tmp_path, MergeStrategyUpsertStream(("key",)), ("key STRING", "n BIGINT"))
+    def test_the_column_op_may_be_missing(self, tmp_path: Path) -> None:
+        scenario = Scenario(tmp_path, MergeStrategyUpsertStream(("key",)), ("key STRING", "n BIGINT"))
         scenario.write(record(key="a", n=1))
         assert scenario.write(record(key="a", n=2)) == [("-C", 1, "a", 1), ("+C", 2, "a", 2)]
 

@@ -1,0 +1,104 @@
+"""The folder in which projections are kept between ingests, on the client's side of the engine.
+
+```
+<place>/projections/<name>/     one per dataset and shape of its projection
+    state                       which block the runs stand for, and their names in order; replaced as a whole
+    <run>                       files of ``runs.py``
+    lock                        held while state and files are exchanged or handed out
+```
+Everything here may be deleted at any time: what is lost is found anew in the slices. Nothing is flushed to disk, for
+what does not fit its check sum counts as lost.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from opendatafabric.codec.yaml_codec import write_event_manifest
+from opendatafabric.data.vocabulary import DatasetVocabulary
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import OdfError
+from opendatafabric.limits import PROJECTIONS_BYTES_MAX
+from opendatafabric.metadata.events import SetDataSchema
+from opendatafabric.metadata.sources import MergeStrategy
+from opendatafabric.multihash import Multihash
+
+_FORMAT: Final = 1
+"""Of everything that lies here; another one is another folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Runs that stand for all records up to the block ``head``, as files for the engine."""
+
+    head: Multihash | None = None
+    runs: tuple[Path, ...] = ()
+
+
+class KeptProjection:
+    """The projection of one dataset by one strategy, in a folder of ``root``."""
+
+    def __init__(
+        self,
+        root: Path,
+        dataset_id: DatasetId,
+        strategy: MergeStrategy,
+        vocabulary: DatasetVocabulary,
+        schema: SetDataSchema,
+    ) -> None:
+        told = [_FORMAT, str(dataset_id), type(strategy).__name__, strategy.primary_key, asdict(vocabulary)]  # type: ignore[union-attr]
+        name = hashlib.sha3_256(json.dumps([*told, write_event_manifest(schema)]).encode()).hexdigest()[:32]
+        self._root, self._folder = root, root / name
+
+    def give(self, folder: Path) -> Kept:
+        """Second names of the runs in ``folder``; none if anything is amiss."""
+        with self._locked():
+            try:
+                state = json.loads((self._folder / "state").read_bytes())
+                names = [str(name) for name in state["runs"]]
+                for name in names:
+                    os.link(self._folder / Path(name).name, folder / Path(name).name)
+                return Kept(Multihash.from_text(state["head"]), tuple(folder / Path(name).name for name in names))
+            except (OSError, ValueError, TypeError, KeyError, OdfError):
+                return Kept()
+
+    def keep(self, head: Multihash, runs: Sequence[Path]) -> None:
+        """From now on ``runs`` stand for the records up to ``head``; those that lie elsewhere are moved here."""
+        with self._locked(), suppress(OSError):
+            for run in runs:
+                if not (self._folder / run.name).exists():
+                    run.rename(self._folder / run.name)
+            state, names = self._folder / "state", [run.name for run in runs]
+            state.with_suffix(".new").write_text(json.dumps({"head": str(head), "runs": names}))
+            state.with_suffix(".new").replace(state)
+            for path in self._folder.iterdir():
+                if path.name not in {*names, "state", "lock"}:
+                    path.unlink()
+        _shrink(self._root, PROJECTIONS_BYTES_MAX)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self._folder / "lock").open("ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _shrink(root: Path, bytes_max: int) -> None:
+    """Delete the projections that were not used for longest, until the rest fits."""
+    folders = {folder: sum(file.stat().st_size for file in folder.iterdir()) for folder in root.iterdir()}
+    total = sum(folders.values())
+    for folder in sorted(folders, key=lambda each: each.stat().st_mtime)[:-1]:
+        if total <= bytes_max:
+            return
+        total -= folders[folder]
+        shutil.rmtree(folder, ignore_errors=True)

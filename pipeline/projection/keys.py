@@ -1,0 +1,213 @@
+"""Primary keys as bytes that are equal exactly where the keys are, and the numbers by which they are sorted.
+
+Equal means what it means in Spark SQL: NaN equals NaN, -0.0 equals 0.0, and a null equals a null (a strategy for which
+nulls never match does not ask for them). The bytes of two keys can only be compared if their columns have the same
+types; widths and layouts of text and bytes make no difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from opendatafabric.data.arrow_storage import storage_array
+from opendatafabric.errors import MalformedData
+
+Hashes = npt.NDArray[np.uint64]
+Rows = npt.NDArray[np.int64]
+
+_WORD: Final = 8
+_LONG_BYTES: Final = 256
+"""Keys over this length are hashed one by one; there a loop over their words would take longer."""
+_MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_EMPTY: Final = pa.scalar(b"", pa.large_binary())
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """One key a row: ``encoded`` bytes, their ``hashes``, and whether any part ``has_null``."""
+
+    encoded: pa.Array
+    hashes: Hashes
+    has_null: npt.NDArray[np.bool_]
+
+
+def keys_of(records: pa.Table, primary_key: Sequence[str]) -> Keys:
+    """The keys of all rows.
+
+    Raises:
+        MalformedData: a column of a type that has no order or equality here.
+    """
+    columns = [_combined(records.column(name)) for name in primary_key]
+    encoded = encode(columns, len(records))
+    has_null = np.zeros(len(records), bool)
+    for column in columns:
+        has_null |= pc.is_null(column).to_numpy(zero_copy_only=False)
+    return Keys(encoded, hashes_of(encoded), has_null)
+
+
+def encode(columns: Sequence[Any], rows: int) -> pa.Array:
+    """Each row as one value: what has a fixed width first, lengths among it, then texts and bytes."""
+    fixed: list[npt.NDArray[np.uint8]] = []
+    tails: list[Any] = []
+    for column in columns:
+        _add_column(column, fixed, tails)
+    matrix = np.hstack([np.empty((rows, 0), np.uint8), *fixed])
+    width = matrix.shape[1]
+    offsets = np.arange(rows + 1, dtype=np.int64) * width
+    head = pa.Array.from_buffers(pa.large_binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(matrix)])
+    return pc.binary_join_element_wise(head, *tails, _EMPTY) if tails else head
+
+
+def hashes_of(encoded: Any) -> Hashes:
+    """A number of each key, the same on any machine. It only spreads keys: nothing depends on it being unique."""
+    offsets = np.frombuffer(encoded.buffers()[1], np.int64)[encoded.offset : encoded.offset + len(encoded) + 1]
+    begins, lengths = offsets[:-1], np.diff(offsets)
+    data = encoded.buffers()[2]
+    padded = np.concatenate([np.frombuffer(data or b"", np.uint8)[: offsets[-1]], np.zeros(_WORD, np.uint8)])
+    words: Any = np.ndarray((len(padded) - _WORD + 1,), np.dtype("<u8"), padded, strides=(1,))
+    hashes = lengths.astype(np.uint64)
+    for at in range(0, min(int(lengths.max(initial=0)), _LONG_BYTES), _WORD):
+        rows = np.flatnonzero(lengths > at)
+        hashes[rows] = _mixed(hashes[rows] ^ _word_at(words, begins[rows] + at, lengths[rows] - at))
+    for row in np.flatnonzero(lengths > _LONG_BYTES):
+        text = padded[begins[row] : begins[row] + lengths[row]].tobytes()
+        hashes[row] = int.from_bytes(hashlib.blake2b(text, digest_size=_WORD).digest(), "little")
+    return hashes
+
+
+def last_rows(hashes: Hashes, encoded: Any) -> Rows:
+    """Of each key its last row, in the order of the hashes."""
+    order: Rows = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    same_as_next = ordered[1:] == ordered[:-1]
+    if not same_as_next.any():
+        return order
+    clumped = np.zeros(len(order), bool)
+    clumped[1:] |= same_as_next
+    clumped[:-1] |= same_as_next
+    places = np.flatnonzero(clumped)
+    candidates = pa.table({"key": encoded.take(pa.array(order[places])), "place": places})
+    lasts = candidates.group_by("key").aggregate([("place", "max")])["place_max"].to_numpy()
+    clumped[lasts] = False
+    return order[~clumped]
+
+
+def rows_of(keys: Any, hashes: Hashes, *, among: Any, among_hashes: Hashes) -> Rows:
+    """Of each key its row in ``among``, whose keys are there once and in the order of the hashes; -1 if it is not."""
+    found: Rows = np.full(len(hashes), -1, np.int64)
+    if not len(among_hashes):
+        return found
+    places = np.minimum(np.searchsorted(among_hashes, hashes), len(among_hashes) - 1)
+    asked = np.flatnonzero(among_hashes[places] == hashes)
+    same = pc.equal(keys.take(pa.array(asked)), among.take(pa.array(places[asked]))).to_numpy(zero_copy_only=False)
+    found[asked[same]] = places[asked[same]]
+    rest = asked[~same]
+    if len(rest):
+        found[rest] = pc.fill_null(pc.index_in(keys.take(pa.array(rest)), among), -1).to_numpy()
+    return found
+
+
+def _combined(column: Any) -> Any:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _add_column(column: Any, fixed: list[npt.NDArray[np.uint8]], tails: list[Any]) -> None:
+    """One byte that says whether there is a value, then the value; zeros where there is none."""
+    column, types = _plain(column), pa.types
+    data_type = column.type
+    fixed.append(pc.is_valid(column).to_numpy(zero_copy_only=False).astype(np.uint8)[:, np.newaxis])
+    if types.is_null(data_type):
+        return
+    if types.is_struct(data_type):
+        for child in column.flatten():
+            _add_column(child, fixed, tails)
+    elif types.is_list(data_type) or types.is_large_list(data_type) or types.is_fixed_size_list(data_type):
+        _add_bytes(_joined_items(column), fixed, tails)
+    elif _is_text_or_bytes(data_type):
+        _add_bytes(column.cast(pa.large_binary()), fixed, tails)
+    else:
+        fixed.append(_numbers(column))
+
+
+def _plain(column: Any) -> Any:
+    """The values themselves, however they are held or called."""
+    column = storage_array(column)
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _add_bytes(column: Any, fixed: list[npt.NDArray[np.uint8]], tails: list[Any]) -> None:
+    column = pc.fill_null(column, _EMPTY)
+    lengths = pc.binary_length(column).to_numpy(zero_copy_only=False).astype(np.uint32)
+    fixed.append(lengths[:, np.newaxis].view(np.uint8))
+    tails.append(column)
+
+
+def _joined_items(column: Any) -> Any:
+    """The items of each list, one behind the other: each says itself where it ends."""
+    items = column.flatten()
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int64())
+    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, encode([items], len(items))), _EMPTY)
+
+
+def _numbers(column: Any) -> npt.NDArray[np.uint8]:
+    """The bytes of values of one width, those that count as equal made the same."""
+    types, data_type = pa.types, column.type
+    if types.is_floating(data_type):
+        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
+        values[np.isnan(values)] = np.nan
+        values[pc.is_null(column).to_numpy(zero_copy_only=False)] = 0.0
+        return _as_bytes(values)
+    if types.is_boolean(data_type):
+        column = column.cast(pa.uint8())
+    elif types.is_date64(data_type):
+        column = column.cast(pa.date32(), safe=False).view(pa.int32())
+    elif types.is_decimal(data_type):
+        return _decimals(column)
+    elif types.is_temporal(data_type) and not types.is_interval(data_type):
+        column = column.view(pa.int32() if data_type.bit_width == 32 else pa.int64())
+    elif not types.is_integer(data_type):
+        raise MalformedData(f"the primary key cannot be compared: it has values of type {data_type}")
+    return _as_bytes(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
+
+
+def _decimals(column: Any) -> npt.NDArray[np.uint8]:
+    width = column.type.bit_width // 8
+    raw = np.frombuffer(column.buffers()[1], np.uint8)
+    values = raw[column.offset * width : (column.offset + len(column)) * width].reshape(len(column), width).copy()
+    values[pc.is_null(column).to_numpy(zero_copy_only=False)] = 0
+    return values
+
+
+def _as_bytes(values: Any) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(values)[:, np.newaxis].view(np.uint8)
+
+
+def _is_text_or_bytes(data_type: Any) -> bool:
+    types = pa.types
+    text = types.is_string(data_type) or types.is_large_string(data_type) or types.is_string_view(data_type)
+    plain = types.is_binary(data_type) or types.is_large_binary(data_type) or types.is_binary_view(data_type)
+    return bool(text or plain or types.is_fixed_size_binary(data_type))
+
+
+def _word_at(words: Any, places: Any, left: Any) -> Any:
+    """Eight bytes as a number, without those that belong to the next key."""
+    found = words[places]
+    short = left < _WORD
+    if short.any():
+        found[short] &= (np.uint64(1) << (left[short].astype(np.uint64) * np.uint64(8))) - np.uint64(1)
+    return found
+
+
+def _mixed(values: Any) -> Any:
+    for multiplier, shift in zip(_MULTIPLIERS, (30, 27), strict=True):
+        values = (values ^ (values >> np.uint64(shift))) * multiplier
+    return values ^ (values >> np.uint64(31))
