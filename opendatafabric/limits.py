@@ -74,6 +74,9 @@ OBJECT_BYTES_MAX: Final = 1024 * 1024 * 1024 * 1024
 INGEST_BYTES_MAX: Final = 16 * 1024 * 1024 * 1024
 """Largest file taken over HTTP to be ingested: 16 GiB. It lies on the server's disk until that is done."""
 
+FILE_NAME_BYTES_MAX: Final = 255
+"""Longest name or media type of a file that is uploaded; file systems allow no longer names either."""
+
 IDEMPOTENCY_KEY_CHARS_MAX: Final = 255
 """Longest idempotency key: room for any id that clients make, and nothing to fill a table with."""
 

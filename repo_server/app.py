@@ -208,7 +208,7 @@ async def _made(
         identities=Identities(catalog.tokens, catalog.version),
         directory=directory,
         now=time.time,
-        incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max),
+        incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         metrics=metrics,
         pulls=asyncio.Semaphore(settings.pulls_at_once),

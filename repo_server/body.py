@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from http import HTTPStatus
 
 import orjson
@@ -45,8 +45,13 @@ def length_if_announced(request: web.Request, size_max: int) -> int | None:
     return length
 
 
-async def pieces_of(request: web.Request, settings: Settings) -> AsyncIterator[bytes]:
-    """The body piece by piece.
+def pieces_of(request: web.Request, settings: Settings) -> AsyncIterator[bytes]:
+    """The body piece by piece; errors as ``patiently``."""
+    return patiently(request.content.readany, settings)
+
+
+async def patiently(read: Callable[[], Awaitable[bytes]], settings: Settings) -> AsyncIterator[bytes]:
+    """What ``read`` gives until it gives nothing.
 
     Only the time spent waiting for the client counts against it, not what we need for writing.
 
@@ -60,7 +65,7 @@ async def pieces_of(request: web.Request, settings: Settings) -> AsyncIterator[b
         began = loop.time()
         try:
             async with asyncio.timeout(min(settings.stall_s, earned)):
-                piece = await request.content.readany()
+                piece = await read()
         except TimeoutError:
             raise Refused(message("the body comes too slowly", HTTPStatus.REQUEST_TIMEOUT)) from None
         waited += loop.time() - began

@@ -15,6 +15,7 @@ from opendatafabric.errors import StorageError
 from opendatafabric.multihash import Multihash
 from storage.leases import to_its_end
 from storage.local.objects import QUARANTINE_FOLDER, LocalObjectStore
+from storage.uploads import Uploads
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,14 @@ class Received:
 
 
 class Incoming:
-    """The folder; made when the first file comes. No file may be larger than ``bytes_max``."""
+    """The folder; made when the first file comes. No file may be larger than ``bytes_max``.
 
-    def __init__(self, folder: Path, *, bytes_max: int) -> None:
-        self._folder = folder
-        self._bytes_max = bytes_max
+    Uploads that nobody continues or ingests are kept ``lease_s`` seconds.
+    """
+
+    def __init__(self, folder: Path, *, bytes_max: int, lease_s: float) -> None:
+        self._folder, self._lease_s = folder, lease_s
+        self.bytes_max = bytes_max
 
     @asynccontextmanager
     async def received(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[Received]:
@@ -41,16 +45,21 @@ class Incoming:
             StorageError: they cannot be written.
         """
         store = await asyncio.to_thread(self._store)
-        quarantined = await store.quarantine(pieces, size_max=self._bytes_max)
+        quarantined = await store.quarantine(pieces, size_max=self.bytes_max)
         try:
             yield Received(self._folder / QUARANTINE_FOLDER / quarantined.token, quarantined.hash)
         finally:
             await to_its_end(store.discard(quarantined))
 
-    async def sweep(self, *, before: float) -> None:
-        """Remove what nobody has written to since then, and nobody is writing."""
+    async def uploads(self) -> Uploads:
+        """Files that come in several requests."""
+        return Uploads(await asyncio.to_thread(self._store), lease_s=self._lease_s)
+
+    async def sweep(self, *, now: float) -> None:
+        """Remove what nobody needs any more, and nobody is writing."""
         if await asyncio.to_thread(self._folder.is_dir):
-            await LocalObjectStore(self._folder).expire_quarantine(before=before)
+            await (await self.uploads()).sweep(now=now)
+            await LocalObjectStore(self._folder).expire_quarantine(before=now - self._lease_s)
 
     def _store(self) -> LocalObjectStore:
         try:

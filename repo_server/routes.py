@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from repo_server.config import Tenancy
-from repo_server.handlers import datasets, health, ingest, ipfs, login, mirrors, routing, simple, smart, uploads
+from repo_server.handlers import datasets, files, health, ingest, ipfs, login, mirrors, routing, simple, smart, uploads
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
@@ -34,6 +34,11 @@ NODE_ROUTES: Final = (
     Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id"),
     Route("GET", "/platform/token/validate", login.get_validate, "whether the token counts"),
     Route("POST", "/platform/login", login.post_login, "a token for a name and a password"),
+    Route("POST", "/platform/file/upload/prepare", files.prepare, "where to send a file, and a token to ingest it by"),
+    Route("POST", "/platform/file/upload/{token}", files.post_form, "send the file as a form"),
+    Route("GET", "/platform/file/upload/{token}", files.get, "the file, or how far it came"),
+    Route("PATCH", "/platform/file/upload/{token}", files.append, "send more of the file"),
+    Route("DELETE", "/platform/file/upload/{token}", files.cancel, "give the file up"),
     Route("GET", "/system/health", health.get_health, "that the process answers"),
     Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used"),
     Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators"),

@@ -67,7 +67,7 @@ async def sweep(services: Services) -> None:
     async for entry in services.repository.iterate(include_pending=True):
         if isinstance(entry.dataset.objects, LocalObjectStore):
             await Uploads(entry.dataset.objects, lease_s=settings.upload_lease_s).sweep(now=now)
-    await services.incoming.sweep(before=now - settings.upload_lease_s)
+    await services.incoming.sweep(now=now)
     await services.catalog.ingest_plans.forget(older_than_s=settings.ingest_key_s)
     if services.packs is not None:
         await services.packs.sweep(unused_for_s=_PACKS_UNUSED_S, now=now)

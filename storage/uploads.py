@@ -1,5 +1,7 @@
 """Resumable uploads into a local store: begin, append at an offset, finish; they survive a restart of the server.
 
+An upload becomes an object, or stays a file until somebody has read it and cancels it.
+
 The partial file lies hidden among the objects, so that finishing is a rename, and a small JSON file beside it says what
 is to become of it. How far an upload came is the size of the partial file, flushed before every answer. It lives as
 long as its lease, which each append renews; ``sweep`` removes the others. The time is always given by the caller.
@@ -14,6 +16,7 @@ import secrets
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from opendatafabric.errors import Conflict, LimitExceeded, NotFound, OdfError, SizeMismatch
@@ -32,7 +35,10 @@ _ID_CHARS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An upload on its way: ``offset`` of ``size`` bytes are safe; ``expires_at`` in seconds as the caller counts."""
+    """An upload on its way: ``offset`` of ``size`` bytes are safe; ``expires_at`` in seconds as the caller counts.
+
+    ``key`` is that of the object, or what the caller calls a file.
+    """
 
     id: str
     key: str
@@ -56,6 +62,10 @@ class Uploads:
             MalformedIdentifier: no key of an object.
         """
         split_key(key)
+        return await self.begin_file(key, size=size, size_max=size_max, now=now)
+
+    async def begin_file(self, key: str, *, size: int, size_max: int, now: float) -> Upload:
+        """The same for a file that is to be no object; where it lies is told by ``file_of``."""
         if not 0 <= size <= size_max:
             raise LimitExceeded(f"{key} is too large", expected=f"at most {size_max} bytes", found=size)
         upload = Upload(secrets.token_hex(_ID_CHARS // 2), key, size, now + self._lease_s)
@@ -105,6 +115,10 @@ class Uploads:
         await publish_if_proved(self._store, quarantined, upload.key, expected_hash=expected_hash)
         await asyncio.to_thread(self._forget, upload.id)
         return upload
+
+    def file_of(self, upload: Upload) -> Path:
+        """The bytes that are safe."""
+        return self._store.root / QUARANTINE_FOLDER / _file_name(upload.id)
 
     async def cancel(self, upload_id: str) -> None:
         """Forget an upload; an unknown one is no error."""

@@ -1,32 +1,35 @@
-"""Push ingest: what clients send enters a dataset by its push source."""
+"""Push ingest: what clients send, or have uploaded before, enters a dataset by its push source."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 import orjson
 from aiohttp import web
 
+from catalog.accounts import Account
 from catalog.ingest_plans import IngestKey
 from catalog.permissions import Access
-from opendatafabric.errors import MalformedInput, NotFound, UnsupportedOperation
+from opendatafabric.errors import MalformedInput, NotFound, SizeMismatch, UnsupportedOperation
 from opendatafabric.instant import Instant
 from opendatafabric.limits import IDEMPOTENCY_KEY_CHARS_MAX
 from opendatafabric.multihash import physical_hash
 from pipeline.commit import Outcome, Position
 from pipeline.ingest import Given
 from pipeline.ingest_request import Source
-from pipeline.push_sources import format_of_media_type, push_source
+from pipeline.push_sources import format_of_file, format_of_media_type, push_source
 from repo_server.body import length_if_announced, pieces_of
 from repo_server.gate import Refused, Visit, visit
+from repo_server.handlers.files import found_upload, require_owner
 from repo_server.head_moves import note_move
-from repo_server.incoming import Received
 from repo_server.ingesting import Ingested, WantedIngest
 from repo_server.problems import json_response, message
+from repo_server.upload_tokens import FileUpload, upload_id_in
 
 EVENT_TIME: Final = "odf-event-time"
 KEY: Final = "Idempotency-Key"
@@ -52,27 +55,52 @@ class _Parameters:
         except UnsupportedOperation as error:
             raise Refused(message(error.message, HTTPStatus.UNSUPPORTED_MEDIA_TYPE)) from None
 
-    def fingerprint(self, content: str) -> str:
+    def fingerprint(self, *content: str | None) -> str:
         """Differs for requests that ask for something else."""
-        told = [content, self.source_name, self.input_format, str(self.event_time)]
-        return str(physical_hash(orjson.dumps(told)))
+        return str(physical_hash(orjson.dumps([*content, self.source_name, str(self.event_time)])))
 
 
 async def post_ingest(request: web.Request) -> web.StreamResponse:
     """``POST ingest``: 200 once the data are in, or were in before."""
     found = await visit(request, Access.WRITE)
-    services = found.services
     found.dataset.entry.dataset.writable_objects()
-    parameters = _parameters(request)
+    token = request.query.get("uploadToken")
+    return await (_from_body(request, found) if token is None else _from_upload(request, found, token))
+
+
+async def _from_body(request: web.Request, found: Visit) -> web.Response:
+    services = found.services
+    parameters = _parameters(request, request.headers.get("Content-Type"))
     services.ingests.check_room()
     length_if_announced(request, services.settings.ingest_bytes_max)
     async with services.incoming.received(pieces_of(request, services.settings)) as received:
-        return _answer(await services.ingests.run(_wanted(found, parameters, received)))
+        fingerprint = parameters.fingerprint(str(received.hash), parameters.input_format)
+        return _answer(await services.ingests.run(_wanted(found, parameters, received.file, fingerprint)))
 
 
-def _parameters(request: web.Request) -> _Parameters:
-    media_type, event_time = request.headers.get("Content-Type"), request.headers.get(EVENT_TIME)
-    key = request.headers.get(KEY)
+async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Response:
+    """The upload is what tells the request from others: it enters once, and is gone afterwards."""
+    services, upload_id = found.services, upload_id_in(token)
+    parameters = replace(_parameters(request, None), key=request.headers.get(KEY, f"upload-{upload_id}"))
+    fingerprint = parameters.fingerprint(upload_id)
+    known = await services.ingests.earlier(_wanted(found, parameters, Path(), fingerprint))
+    if known is not None:
+        return _answer(known)
+    uploads, upload = await found_upload(services, token)
+    require_owner(upload, _account_of(found))
+    if upload.offset < upload.size:
+        raise SizeMismatch("the upload is not complete", expected=upload.size, found=upload.offset)
+    parameters = replace(parameters, input_format=_format_of_upload(FileUpload.from_upload(upload)))
+    try:
+        done = await services.ingests.run(_wanted(found, parameters, uploads.file_of(upload), fingerprint))
+    except FileNotFoundError:
+        raise NotFound("the upload was ingested elsewhere, or given up") from None
+    await uploads.cancel(upload_id)
+    return _answer(done)
+
+
+def _parameters(request: web.Request, media_type: str | None) -> _Parameters:
+    event_time, key = request.headers.get(EVENT_TIME), request.headers.get(KEY)
     if key is not None and _KEY.fullmatch(key) is None:
         raise MalformedInput(f"header {KEY} is 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters")
     return _Parameters(
@@ -83,6 +111,10 @@ def _parameters(request: web.Request) -> _Parameters:
     )
 
 
+def _format_of_upload(file: FileUpload) -> str | None:
+    return format_of_file(file.file_name) if file.content_type is None else _format_of(file.content_type)
+
+
 def _format_of(media_type: str) -> str:
     try:
         return format_of_media_type(media_type)
@@ -90,18 +122,23 @@ def _format_of(media_type: str) -> str:
         raise Refused(message(f"{error.message}: {error.expected}", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)) from None
 
 
-def _wanted(found: Visit, parameters: _Parameters, received: Received) -> WantedIngest:
-    dataset_id, account = found.dataset.entry.id, found.caller.account
-    assert account is not None  # nobody else may write
+def _wanted(found: Visit, parameters: _Parameters, file: Path, fingerprint: str) -> WantedIngest:
+    dataset_id, account = found.dataset.entry.id, _account_of(found)
     return WantedIngest(
         dataset_id=dataset_id,
         dataset=found.dataset.entry.dataset,
-        given=Given(received.file, event_time=parameters.event_time),
+        given=Given(file, event_time=parameters.event_time),
         choose=parameters.choose,
         on_head_moved=partial(_note, found),
         key=None if parameters.key is None else IngestKey(dataset_id, account.id, parameters.key),
-        fingerprint=parameters.fingerprint(str(received.hash)),
+        fingerprint=fingerprint,
     )
+
+
+def _account_of(found: Visit) -> Account:
+    account = found.caller.account
+    assert account is not None  # nobody else may write
+    return account
 
 
 async def _note(found: Visit, outcome: Outcome) -> None:

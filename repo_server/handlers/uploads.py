@@ -34,32 +34,32 @@ async def begin(request: web.Request) -> web.StreamResponse:
     if request.match_info["kind"] not in {DATA, CHECKPOINTS}:
         raise Refused(plain("Not Found", HTTPStatus.NOT_FOUND))
     key = f"{request.match_info['kind']}/{hash_of(request)}"
-    size = _number(request, LENGTH)
+    size = number_in(request, LENGTH)
     if await _is_here(found, key, size):
         return web.Response(headers={OFFSET: str(size), COMPLETE: "?1"})
     uploads, services = _uploads(found), found.services
     upload = await uploads.begin(key, size=size, size_max=services.settings.object_bytes_max, now=services.now())
     place = request.path.removesuffix(f"{request.match_info['kind']}/{request.match_info['hash']}")
-    return web.Response(status=HTTPStatus.CREATED, headers={**_state(upload), "Location": f"{place}{upload.id}"})
+    return web.Response(status=HTTPStatus.CREATED, headers={**state_of(upload), "Location": f"{place}{upload.id}"})
 
 
 async def look(request: web.Request) -> web.StreamResponse:
     """``GET`` or ``HEAD uploads/{id}``: the offset."""
     found = await visit(request, Access.WRITE, pending=True)
     upload = await _uploads(found).find(request.match_info["upload"], now=found.services.now())
-    return web.Response(status=HTTPStatus.NO_CONTENT, headers=_state(upload))
+    return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
 
 
 async def append(request: web.Request) -> web.StreamResponse:
     """``PATCH uploads/{id}``: more bytes from ``Upload-Offset`` on; 204 while there are some to come, then 200."""
     found = await visit(request, Access.WRITE, pending=True)
     settings, uploads, now = found.services.settings, _uploads(found), found.services.now
-    offset = _number(request, OFFSET)
+    offset = number_in(request, OFFSET)
     announced_length(request, settings.object_bytes_max)
     pieces = pieces_of(request, settings)
     upload = await uploads.append(request.match_info["upload"], pieces, offset=offset, now=now())
     if upload.offset < upload.size:
-        return web.Response(status=HTTPStatus.NO_CONTENT, headers=_state(upload))
+        return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
     _, physical_hash = parse_key(upload.key)
     await uploads.finish(upload.id, expected_hash=physical_hash, now=now())
     return web.Response(headers={OFFSET: str(upload.size), COMPLETE: "?1"})
@@ -86,11 +86,13 @@ async def _is_here(found: Visit, key: str, size: int) -> bool:
         return False
 
 
-def _state(upload: Upload) -> dict[str, str]:
+def state_of(upload: Upload) -> dict[str, str]:
+    """How far an upload came, for its client."""
     return {OFFSET: str(upload.offset), LENGTH: str(upload.size), COMPLETE: "?0", "Cache-Control": "no-store"}
 
 
-def _number(request: web.Request, header: str) -> int:
+def number_in(request: web.Request, header: str) -> int:
+    """A count of bytes in a header; a missing or malformed one is answered 400."""
     text = request.headers.get(header, "")
     if not (text.isascii() and text.isdecimal() and len(text) <= _NUMBER_CHARS_MAX):
         raise Refused(plain(f"Header {header} is missing or no number", HTTPStatus.BAD_REQUEST))

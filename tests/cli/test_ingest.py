@@ -18,6 +18,7 @@ from opendatafabric.errors import EngineUnavailable
 from pipeline.java import find_java
 from pipeline.jvm import spark_home
 from tests.cli.runner import odf
+from tests.repo_server.served import served
 from tests.source_tree import ROOT
 
 HOW_TO = ROOT / "docs" / "how-to" / "ingest.md"
@@ -51,7 +52,7 @@ def add_weather(folder: Path, repository: Path) -> Path:
 @pytest.mark.timeout(400)
 def test_the_commands_of_the_how_to_do_what_it_says(home: Path) -> None:
     (home / "examples").symlink_to(ROOT / "examples")
-    push, pull = re.findall(r"^```sh\n(.*?)^```", HOW_TO.read_text(), re.MULTILINE | re.DOTALL)
+    push, once, in_pieces, pull = re.findall(r"^```sh\n(.*?)^```", HOW_TO.read_text(), re.MULTILINE | re.DOTALL)
     printed = run(push, home)
     assert re.search(r"500 records read, \+500 appended, -0 retracted, ~0 corrected", printed)
     assert re.search(r"600 records read, \+\d+ appended, -\d+ retracted, ~\d+ corrected", printed)
@@ -59,6 +60,10 @@ def test_the_commands_of_the_how_to_do_what_it_says(home: Path) -> None:
     add_weather(home, home / "my-repository")
     assert "1461 records read, +1461 appended" in run(pull, home)
     assert "up to date" in run(pull, home)
+    token = odf("token", "create", "default", "--repo", home / "my-repository").lines[0]
+    told = [json.loads(line) for line in asyncio.run(run_at_server(home, token, once, once, in_pieces))]
+    assert told[0] == told[1]
+    assert [each["rows"]["read"] for each in told] == [500, 500, 600]
     verified = odf("verify", "--repo", home / "my-repository", "us.faa.airports")
     assert verified.code == 0
 
@@ -86,6 +91,13 @@ def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None:
 def test_a_time_that_is_none_is_refused(tmp_path: Path) -> None:
     ran = odf("ingest", "--repo", tmp_path, "name", "file", "--system-time", "yesterday")
     assert ran.code == 3
+
+
+async def run_at_server(home: Path, token: str, *scripts: str) -> list[str]:
+    """What the scripts print last, with a server of the repository beside them."""
+    async with served(home / "my-repository") as server:
+        setup = f"export ADDRESS={server.address} TOKEN={token}\n"
+        return [(await asyncio.to_thread(run, setup + script, home)).splitlines()[-1] for script in scripts]
 
 
 def run(script: str, folder: Path) -> str:

@@ -54,7 +54,7 @@ def services(server: Hosted) -> Services:
         identities=Identities(catalog.tokens, lambda: None),
         directory=directory,
         now=lambda: start,
-        incoming=Incoming(server.settings.incoming_path, bytes_max=100),
+        incoming=Incoming(server.settings.incoming_path, bytes_max=100, lease_s=UPLOAD_LEASE_S),
         ingests=Ingests(ForeignEngine(server.settings), catalog.ingest_plans, at_once=1, now=lambda: start),
     )
 

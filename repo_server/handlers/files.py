@@ -1,0 +1,150 @@
+"""Files that are sent first and ingested later, by a token: in one form as the reference has it, or piece by piece.
+
+``PATCH`` at an offset is an extension of ours, with the headers of resumable uploads of objects.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import BodyPartReader, web
+
+from catalog.accounts import Account
+from catalog.tokens import Scope
+from opendatafabric.errors import AccessDenied, LimitExceeded, MalformedInput, SizeMismatch
+from opendatafabric.limits import READ_CHUNK_BYTES
+from repo_server.body import announced_length, patiently, pieces_of
+from repo_server.gate import Refused, caller_of
+from repo_server.handlers.uploads import COMPLETE, LENGTH, OFFSET, number_in, state_of
+from repo_server.identity import NO_TOKEN
+from repo_server.problems import json_response, message
+from repo_server.services import SERVICES, Services
+from repo_server.upload_tokens import FileUpload, checked_name, token_of, upload_id_in
+from storage.uploads import Upload, Uploads
+
+_FORM_BYTES_MAX: Final = 64 * 1024
+"""What a form has besides the file: its boundaries and headers."""
+
+
+async def prepare(request: web.Request) -> web.StreamResponse:
+    """``POST /platform/file/upload/prepare``: where the file goes, and the token to name it by."""
+    services = request.app[SERVICES]
+    account, bearer = await _writer(request)
+    length = request.query.get("contentLength", "")
+    if not (length.isascii() and length.isdecimal() and len(length) < len(str(2**63))):
+        raise MalformedInput("contentLength is missing or no number")
+    content_type = request.query.get("contentType")
+    file = FileUpload(
+        checked_name(request.query.get("fileName", "")),
+        account.id,
+        None if content_type is None else checked_name(content_type),
+    )
+    token = token_of(await _begun(services, file, int(length)))
+    return json_response(
+        {
+            "uploadUrl": f"{services.base_url}/platform/file/upload/{token}",
+            "method": "POST",
+            "useMultipart": True,
+            "headers": [["Authorization", f"Bearer {bearer}"]],
+            "fields": [],
+            "uploadToken": token,
+        }
+    )
+
+
+async def post_form(request: web.Request) -> web.StreamResponse:
+    """``POST /platform/file/upload/{token}``: the whole file as the part ``file`` of a form."""
+    uploads, upload = await _own(request)
+    services = request.app[SERVICES]
+    announced_length(request, upload.size + _FORM_BYTES_MAX)
+    part = await _file_part(request)
+    pieces = patiently(lambda: part.read_chunk(READ_CHUNK_BYTES), services.settings)
+    upload = await uploads.append(upload.id, pieces, offset=0, now=services.now())
+    if upload.offset < upload.size:
+        await uploads.cancel(upload.id)
+        raise SizeMismatch("the file is shorter than announced", expected=upload.size, found=upload.offset)
+    return web.Response()
+
+
+async def append(request: web.Request) -> web.StreamResponse:
+    """``PATCH``: more bytes from ``Upload-Offset`` on; 204 while there are some to come, then 200."""
+    uploads, upload = await _own(request)
+    services, offset = request.app[SERVICES], number_in(request, OFFSET)
+    announced_length(request, upload.size)
+    upload = await uploads.append(upload.id, pieces_of(request, services.settings), offset=offset, now=services.now())
+    if upload.offset < upload.size:
+        return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
+    return web.Response(headers={OFFSET: str(upload.size), COMPLETE: "?1"})
+
+
+async def get(request: web.Request) -> web.StreamResponse:
+    """``GET``: the file, for everybody who knows the token; 204 with the offset while it is not whole."""
+    await caller_of(request)
+    uploads, upload = await found_upload(request.app[SERVICES], request.match_info["token"])
+    if upload.offset < upload.size:
+        return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
+    told = {OFFSET: str(upload.size), LENGTH: str(upload.size), COMPLETE: "?1"}
+    # What a stranger sent is never shown by a browser as a page of ours.
+    shown = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
+    return web.FileResponse(uploads.file_of(upload), headers={**told, **shown})
+
+
+async def cancel(request: web.Request) -> web.StreamResponse:
+    """``DELETE``: give the file up."""
+    uploads, upload = await _own(request)
+    await uploads.cancel(upload.id)
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def found_upload(services: Services, token: str) -> tuple[Uploads, Upload]:
+    """The upload that a token names.
+
+    Raises:
+        MalformedInput: it is no token, or says something else than it did.
+        NotFound: there is no such upload, or no more.
+    """
+    uploads = await services.incoming.uploads()
+    upload = await uploads.find(upload_id_in(token), now=services.now())
+    if token_of(upload) != token:
+        raise MalformedInput("the upload token was changed")
+    return uploads, upload
+
+
+def require_owner(upload: Upload, account: Account) -> None:
+    """``AccessDenied`` unless the upload is that account's."""
+    if FileUpload.from_upload(upload).owner != account.id:
+        raise AccessDenied("this upload is somebody else's")
+
+
+async def _own(request: web.Request) -> tuple[Uploads, Upload]:
+    account, _ = await _writer(request)
+    uploads, upload = await found_upload(request.app[SERVICES], request.match_info["token"])
+    require_owner(upload, account)
+    return uploads, upload
+
+
+async def _writer(request: web.Request) -> tuple[Account, str | None]:
+    """The account of the caller, who may write somewhere, and the token it came with."""
+    caller = await caller_of(request, anonymous_too=True)
+    if caller.authenticated is None:
+        raise Refused(message(caller.reason or NO_TOKEN, HTTPStatus.UNAUTHORIZED))
+    if Scope.WRITE not in caller.authenticated.scopes:
+        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
+    return caller.authenticated.account, caller.token
+
+
+async def _begun(services: Services, file: FileUpload, size: int) -> Upload:
+    uploads = await services.incoming.uploads()
+    try:
+        return await uploads.begin_file(file.key(), size=size, size_max=services.incoming.bytes_max, now=services.now())
+    except LimitExceeded as error:  # 400, as the reference answers
+        raise MalformedInput("the file is too large", expected=error.expected, found=error.found) from None
+
+
+async def _file_part(request: web.Request) -> BodyPartReader:
+    """The only part of the form."""
+    part = await (await request.multipart()).next() if request.content_type == "multipart/form-data" else None
+    if not isinstance(part, BodyPartReader) or part.name != "file":
+        raise MalformedInput("the body is a form with one part, called file")
+    return part
