@@ -1,7 +1,7 @@
 """A dataset is a changelog: each record says what it does to the state (spec: Operation Types).
 
 Records are never changed; later ones take earlier ones back. A correction is a pair: the old record (−C) and, as its
-neighbour, the new one (+C), of the same primary key. The projection of a changelog is the state it leads to.
+neighbour, the new one (+C), of the same primary key. The state it leads to is the subject of ``projection.py``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from opendatafabric.data.arrow_storage import without_views
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import MalformedData
 
@@ -50,7 +49,7 @@ def check_operations(records: pa.Table, vocabulary: DatasetVocabulary = DEFAULT_
     Raises:
         MalformedData: names the offset of the first record that has none.
     """
-    operations = _column(records, vocabulary.operation_type_column)
+    operations = column_of(records, vocabulary.operation_type_column)
     first = first_unknown_operation(operations)
     if first is not None:
         raise MalformedData(
@@ -71,7 +70,7 @@ def check_corrections(
         MalformedData: names the offset of the first half without its other half.
     """
     check_operations(records, vocabulary)
-    operations = _numpy(_column(records, vocabulary.operation_type_column))
+    operations = _numpy(column_of(records, vocabulary.operation_type_column))
     old = operations == OperationType.CORRECT_FROM
     new = operations == OperationType.CORRECT_TO
     paired = np.zeros(len(operations), bool)
@@ -86,55 +85,11 @@ def check_corrections(
         )
 
 
-def project(
-    records: pa.Table, primary_key: Sequence[str], vocabulary: DatasetVocabulary = DEFAULT_VOCABULARY
-) -> pa.Table:
-    """The state a changelog leads to: of each primary key the last record, unless that is a retraction.
-
-    Records may come in any order, ``offset`` decides; the result is in the order of offsets, with all columns (views of
-    text and bytes become plain). Nulls in a key equal each other.
-
-    Raises:
-        MalformedData: no such columns, or key columns of types that cannot be compared.
-    """
-    last = latest_records(records, primary_key, vocabulary)
-    operations = _column(last, vocabulary.operation_type_column)
-    return last.filter(pc.fill_null(pc.not_equal(operations, int(OperationType.RETRACT)), True))
-
-
-def latest_records(
-    records: pa.Table, primary_key: Sequence[str], vocabulary: DatasetVocabulary = DEFAULT_VOCABULARY
-) -> pa.Table:
-    """Of each primary key the record with the highest offset, retractions included.
-
-    What a long changelog leads to can be found slice by slice: join the latest records so far with those of the next
-    slice, and take the latest of these.
-
-    Raises:
-        MalformedData: as ``project``.
-    """
-    records = without_views(records)
-    offsets = _column(records, vocabulary.offset_column)
-    ordered = records.take(pc.sort_indices(offsets))
-    rows = pa.chunked_array([pa.array(np.arange(len(ordered)))])
-    keyed = pa.table([*(_column(ordered, name) for name in primary_key), rows], [*_key_names(primary_key), "row"])
-    try:
-        groups = keyed.group_by(_key_names(primary_key), use_threads=False).aggregate([("row", "max")])
-    except pa.ArrowException as error:
-        raise MalformedData(f"the primary key {', '.join(primary_key)} cannot be compared: {error}") from None
-    return ordered.take(groups["row_max"].take(pc.sort_indices(groups["row_max"])))
-
-
-def _key_names(primary_key: Sequence[str]) -> list[str]:
-    """Names of our own, so that no column can collide with the row number."""
-    return [f"key{index}" for index in range(len(primary_key))]
-
-
 def _equal_to_next(records: pa.Table, primary_key: Sequence[str]) -> npt.NDArray[np.bool_]:
     """For each record but the last, whether the next one has the same key; nulls equal each other."""
     equal = np.ones(max(0, len(records) - 1), bool)
     for name in primary_key:
-        column = _column(records, name)
+        column = column_of(records, name)
         this, following = column[:-1], column[1:]
         same = pc.fill_null(pc.equal(this, following), False)
         both_null = pc.and_(pc.is_null(this), pc.is_null(following))
@@ -142,7 +97,7 @@ def _equal_to_next(records: pa.Table, primary_key: Sequence[str]) -> npt.NDArray
     return equal
 
 
-def _column(records: pa.Table, name: str) -> Any:
+def column_of(records: pa.Table, name: str) -> Any:
     if records.schema.names.count(name) != 1:
         raise MalformedData(f"the records have no column '{name}', or several", found=", ".join(records.schema.names))
     return records.column(name)
@@ -153,4 +108,4 @@ def _numpy(column: Any) -> Any:
 
 
 def _offset(records: pa.Table, vocabulary: DatasetVocabulary, row: int) -> object:
-    return _column(records, vocabulary.offset_column)[row].as_py()
+    return column_of(records, vocabulary.offset_column)[row].as_py()

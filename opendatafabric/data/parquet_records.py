@@ -7,7 +7,7 @@ here by its path; nothing else of the world is touched, and no threads are start
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, BinaryIO, Final
@@ -71,8 +71,8 @@ class ParquetRecords:
         if self._opened_here:
             self._source.close()
 
-    def batches(self, rows: int = _BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """The records in order, at most ``rows`` at a time, by Parquet types alone.
+    def batches(self, rows: int = _BATCH_ROWS, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The records in order, at most ``rows`` at a time, by Parquet types alone; of ``columns`` those that are there.
 
         Raises:
             MalformedData: damaged pages, or another number of rows than the footer says.
@@ -80,7 +80,7 @@ class ParquetRecords:
         """
         found = 0
         with _reading():
-            for batch in self._file.iter_batches(batch_size=rows, use_threads=False):
+            for batch in self._file.iter_batches(batch_size=rows, columns=columns, use_threads=False):
                 if batch.nbytes > PARQUET_BATCH_BYTES_MAX:
                     raise LimitExceeded("records too large", expected=PARQUET_BATCH_BYTES_MAX, found=batch.nbytes)
                 found += batch.num_rows
