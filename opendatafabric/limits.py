@@ -148,9 +148,6 @@ HTTP_SILENCE_S_MAX: Final = 60
 HTTP_RESUMES_MAX: Final = 3
 """A body that breaks off is continued so often without a byte of progress, then given up."""
 
-TAIL_SLICE_BYTES_MAX: Final = 1024 * 1024 * 1024
-"""Largest data slice that is read whole into memory to show its last records."""
-
 FINDINGS_MAX: Final = 10_000
 """Findings that one report keeps; more are counted. A person reads fewer, and a hostile chain could make millions."""
 

@@ -14,6 +14,7 @@ EXAMPLES = {
     "02_walk_a_chain.py": "1461 records",
     "03_hash_records.py": "logical: ",
     "04_find_a_flipped_bit.py": "invalid",
+    "05_read_records.py": "500 airports as of what is known now",
 }
 
 

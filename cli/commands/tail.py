@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import io
-from typing import Annotated, Any
+import tempfile
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Annotated
 
-import pyarrow
-import pyarrow.parquet
+import pyarrow as pa
 import typer
 
 from cli.datasets import opened
-from cli.options import AsJson, RepositoryOption
+from cli.ingests import instant_option
+from cli.options import AsAt, AsJson, AsOf, AtBlock, RepositoryOption, State
 from cli.output import print_json, print_note, print_table
-from opendatafabric.chain.objects import ObjectFile, objects_of
-from opendatafabric.data.changelog import OperationType
-from opendatafabric.data.vocabulary import DatasetVocabulary
-from opendatafabric.errors import HashMismatch, MalformedData
-from opendatafabric.layout import data_key
-from opendatafabric.limits import TAIL_SLICE_BYTES_MAX
-from opendatafabric.metadata.block import HashedBlock
-from opendatafabric.metadata.events import AddData, ExecuteTransform, SetVocab
-from opendatafabric.multihash import Multihash, physical_hash
+from cli.records import cell, json_rows, operation_cell, text_rows
+from opendatafabric.metadata.slices import DataSlice
+from opendatafabric.multihash import Multihash
+from pipeline.reading.moment import KnownRecords, Moment, known_records
+from pipeline.reading.records import records
+from pipeline.reading.slice_files import place_slice
+from pipeline.reading.state import Wanted
 from storage.dataset import Dataset
 
 
 def command(
     ref: Annotated[str, typer.Argument(metavar="REF|DIR|URL", help="The dataset.")],
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many records.")] = 10,
+    at_block: AtBlock = None,
+    as_at: AsAt = None,
+    as_of: AsOf = None,
+    state: State = False,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -38,68 +43,41 @@ def command(
     \b
     Example:
         odf tail examples/us.faa.airports -n 5
+        odf tail us.faa.airports --state --as-at 2024-01-01T00:00:00Z
     """
-    rows, vocabulary = asyncio.run(_last_records(ref, repository, count))
+    moment = Moment(None if at_block is None else Multihash.from_text(at_block), instant_option(as_at))
+    wanted = Wanted(state, instant_option(as_of))
+    found, operation = asyncio.run(_last_records(ref, repository, moment, wanted, count))
     if as_json:
-        print_json(rows)
-    elif not rows:
-        print_note("the dataset has no records yet")
+        print_json(list(json_rows(found)))
+    elif not found.num_rows:
+        print_note("there are no records")
     else:
-        columns = list(rows[0])
-        cells = [[_cell(name, row[name], vocabulary) for name in columns] for row in rows]
-        print_table(columns, cells)
+        shows = [operation_cell if name == operation else cell for name in found.schema.names]
+        rows = [[show(value) for show, value in zip(shows, row, strict=True)] for row in text_rows(found)]
+        print_table(found.schema.names, rows)
 
 
-async def _last_records(ref: str, repository: str, count: int) -> tuple[list[dict[str, Any]], DatasetVocabulary]:
+async def _last_records(ref: str, repository: str, moment: Moment, wanted: Wanted, count: int) -> tuple[pa.Table, str]:
+    """Those, and what the column of operations is called."""
     async with opened(ref, repository) as found:
-        slices, vocabulary = await _last_slices(found.dataset, found.head, count)
-        tables = [_read_slice(file, await _read_object(found.dataset, file)) for file in slices]
-    rows: list[dict[str, Any]] = []
-    for table in reversed(tables):
-        rows.extend(table.to_pylist())
-    return rows[-count:], vocabulary
+        known = await known_records(found.dataset, moment)
+        if wanted.is_changelog:
+            known = _last_slices(known, count)
+        with tempfile.TemporaryDirectory(prefix="odf-tail-") as folder:
+            paths = {each: Path(folder) / str(each.physical_hash) for each in known.slices}
+            await _place(found.dataset, paths)
+            table = pa.Table.from_batches(records(known, paths.__getitem__, wanted), known.schema)
+    return table.slice(max(0, table.num_rows - count)), known.vocabulary.operation_type_column
 
 
-async def _last_slices(dataset: Dataset, head: Multihash, count: int) -> tuple[list[ObjectFile], DatasetVocabulary]:
-    """The newest slices that together hold ``count`` records, newest first, and the names of the system columns."""
-    slices: list[ObjectFile] = []
-    vocabulary: DatasetVocabulary | None = None
-    records = 0
-    async for batch in dataset.walk(head):
-        for block in batch:
-            if isinstance(block.event, SetVocab) and vocabulary is None:
-                vocabulary = DatasetVocabulary.from_event(block.event)
-            if records < count and (found := _slice_of(block)) is not None:
-                file, file_records = found
-                slices.append(file)
-                records += file_records
-    return slices, vocabulary or DatasetVocabulary()
+async def _place(dataset: Dataset, paths: dict[DataSlice, Path]) -> None:
+    for data_slice, path in paths.items():
+        await place_slice(dataset, data_slice, path)
 
 
-def _slice_of(block: HashedBlock) -> tuple[ObjectFile, int] | None:
-    """The slice that ``block`` adds and the number of its records."""
-    event = block.event
-    if not isinstance(event, AddData | ExecuteTransform) or event.new_data is None:
-        return None
-    interval = event.new_data.offset_interval
-    return objects_of(block)[0], interval.end - interval.start + 1
-
-
-async def _read_object(dataset: Dataset, file: ObjectFile) -> bytes:
-    data = await dataset.objects.read(data_key(file.physical_hash), size_max=TAIL_SLICE_BYTES_MAX)
-    if physical_hash(data) != file.physical_hash:
-        raise HashMismatch("a data slice is damaged", expected=file.physical_hash, found=physical_hash(data))
-    return data
-
-
-def _read_slice(file: ObjectFile, data: bytes) -> pyarrow.Table:
-    try:
-        return pyarrow.parquet.read_table(io.BytesIO(data))
-    except pyarrow.ArrowException as error:
-        raise MalformedData(f"{data_key(file.physical_hash)} is no readable Parquet file: {error}") from error
-
-
-def _cell(column: str, value: Any, vocabulary: DatasetVocabulary) -> str:
-    if column == vocabulary.operation_type_column and value in iter(OperationType):
-        return OperationType(value).symbol
-    return "" if value is None else str(value)
+def _last_slices(known: KnownRecords, count: int) -> KnownRecords:
+    """Only the newest slices that together hold so many records."""
+    sizes = accumulate(len(each.offset_interval) for each in reversed(known.slices))
+    needed = next((number for number, size in enumerate(sizes, 1) if size >= count), len(known.slices))
+    return replace(known, slices=known.slices[len(known.slices) - needed :])

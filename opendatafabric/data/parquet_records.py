@@ -72,7 +72,7 @@ class ParquetRecords:
             self._source.close()
 
     def batches(self, rows: int = _BATCH_ROWS, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The records in order, at most ``rows`` at a time, by Parquet types alone; of ``columns`` those that are there.
+        """The records in order, at most ``rows`` at a time, by Parquet types alone; all ``columns``, or those named.
 
         Raises:
             MalformedData: damaged pages, or another number of rows than the footer says.

@@ -112,3 +112,35 @@ def test_a_damaged_slice_is_not_shown(tmp_path: Path) -> None:
     for file in (copy / "data").iterdir():
         file.write_bytes(file.read_bytes()[:-1] + b"!")
     assert odf("tail", copy).code == 3
+
+
+MADE = "2026-11-21T02:54:16Z"
+"""A system time between the first and the second slice of the airports."""
+
+
+def test_tail_shows_what_was_known_at_a_system_time() -> None:
+    records = odf("tail", AIRPORTS, "-n", 2, "--as-at", MADE, "--json").json()
+    assert [record["op"] for record in records] == [0, 0]  # type: ignore[attr-defined]
+    assert all(record["system_time"] < MADE for record in records)  # type: ignore[attr-defined]
+
+
+def test_tail_shows_what_was_known_at_a_block() -> None:
+    block = odf("log", AIRPORTS, "--json").json_lines()[-4]["hash"]
+    records = odf("tail", AIRPORTS, "-n", 1, "--at-block", block, "--json").json()
+    assert [record["op"] for record in records] == [0]  # type: ignore[attr-defined]
+
+
+def test_tail_carries_retractions_and_corrections_out() -> None:
+    records = odf("tail", AIRPORTS, "-n", 1000, "--state", "--json").json()
+    assert {record["op"] for record in records} == {0, 3}  # type: ignore[attr-defined]
+    assert len({record["iata"] for record in records}) == len(records) == 500  # type: ignore[attr-defined, arg-type]
+
+
+def test_tail_leaves_out_what_had_not_happened_yet() -> None:
+    assert odf("tail", AIRPORTS, "--as-of", "2020-01-01T00:00:00Z", "--json").json() == []
+
+
+def test_tail_refuses_a_time_that_is_none() -> None:
+    ran = odf("tail", AIRPORTS, "--as-at", "yesterday")
+    assert ran.code != 0
+    assert "RFC 3339" in ran.stderr

@@ -1,0 +1,179 @@
+"""What of a dataset counts at a moment of system time: its slices, schema, names of columns and primary key.
+
+System time never goes back along a chain, so what was known then is a prefix of the chain (spec: System Time, AS AT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, get_args
+
+import pyarrow as pa
+
+from opendatafabric.data.arrow_schema import read_legacy_schema
+from opendatafabric.data.arrow_storage import without_views
+from opendatafabric.data.odf_schema import odf_schema_to_arrow
+from opendatafabric.data.slice_format import system_fields
+from opendatafabric.data.vocabulary import DatasetVocabulary
+from opendatafabric.errors import BlockNotFound, NotFound, RefNotFound, UnsupportedVersion
+from opendatafabric.instant import Instant
+from opendatafabric.metadata import sources
+from opendatafabric.metadata.block import HashedBlock
+from opendatafabric.metadata.events import (
+    AddData,
+    AddPushSource,
+    ExecuteTransform,
+    MetadataEvent,
+    SetDataSchema,
+    SetPollingSource,
+    SetVocab,
+    UnknownEvent,
+)
+from opendatafabric.metadata.slices import DataSlice
+from opendatafabric.multihash import Multihash
+from storage.dataset import Dataset
+
+_HAS_STATE: Final = (
+    sources.MergeStrategySnapshot,
+    sources.MergeStrategyChangelogStream,
+    sources.MergeStrategyUpsertStream,
+)
+"""Strategies under which a key has one record at a time. A ledger may hold several of one key, and takes none back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Up to where the chain counts: to the block ``at_block``, and only blocks not after ``as_at``; by default all."""
+
+    at_block: Multihash | None = None
+    as_at: Instant | None = None
+
+
+NOW: Final = Moment()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRecords:
+    """What was known; ``head`` is the last block that counts, ``schema`` is in plain layouts of Arrow.
+
+    ``primary_key`` is that of the sources, if all of them keep one record for each key, and the same key.
+    """
+
+    head: Multihash | None
+    slices: tuple[DataSlice, ...]
+    vocabulary: DatasetVocabulary
+    schema: pa.Schema
+    primary_key: tuple[str, ...] | None
+
+    @property
+    def count(self) -> int:
+        """How many records, of all operations."""
+        return sum(len(each.offset_interval) for each in self.slices)
+
+
+async def known_records(dataset: Dataset, moment: Moment = NOW) -> KnownRecords:
+    """What of ``dataset`` counts at ``moment``; of a moment before its first record there is nothing but the columns.
+
+    Raises:
+        RefNotFound: the dataset has no head.
+        BlockNotFound: ``at_block`` is not on its chain, or the chain is damaged.
+        UnsupportedVersion: schema or names of columns are of a newer version of the format.
+    """
+    head = await dataset.head()
+    if head is None:
+        raise RefNotFound("the dataset has no head yet")
+    gathered = _Gathered(moment)
+    async for batch in dataset.walk(head):
+        gathered.take(batch)
+    if not gathered.reached:
+        raise BlockNotFound(
+            f"block {moment.at_block} is not on the chain of the dataset", hint="odf log shows the blocks"
+        )
+    return gathered.known()
+
+
+def schema_of(known: KnownRecords, columns: Sequence[str] | None) -> pa.Schema:
+    """The schema of those columns, or of all.
+
+    Raises:
+        NotFound: there is no such column.
+    """
+    for name in columns or ():
+        if name not in known.schema.names:
+            raise NotFound(f"the dataset has no column '{name}'", hint=f"it has {', '.join(known.schema.names)}")
+    return known.schema if columns is None else pa.schema([known.schema.field(name) for name in columns])
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """The chain, walked from its end: the newest of each event wins."""
+
+    moment: Moment
+    reached: bool = field(init=False)
+    head: Multihash | None = None
+    slices: list[DataSlice] = field(default_factory=list)
+    newest: dict[type, Any] = field(default_factory=dict)
+    merges: list[sources.MergeStrategy | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.reached = self.moment.at_block is None
+
+    def take(self, batch: Iterable[HashedBlock]) -> None:
+        for block in batch:
+            self.reached = self.reached or block.hash == self.moment.at_block
+            if self.reached and (self.moment.as_at is None or block.block.system_time <= self.moment.as_at):
+                self.head = self.head or block.hash
+                self._take_event(block.event)
+
+    def _take_event(self, event: Any) -> None:
+        kind = _kind_of(event)
+        self.newest.setdefault(kind, event)
+        if kind in (AddData, ExecuteTransform):
+            data: DataSlice | None = _known(event, kind).new_data
+            self.slices += [] if data is None else [data]
+        if kind in (AddPushSource, SetPollingSource):
+            self.merges.append(getattr(event, "merge", None))
+
+    def known(self) -> KnownRecords:
+        vocabulary = DatasetVocabulary.from_event(self._newest(SetVocab))
+        schema = self._newest(SetDataSchema)
+        return KnownRecords(
+            self.head,
+            tuple(self.slices[::-1]),
+            vocabulary,
+            _arrow_schema(schema, vocabulary),
+            _primary_key(self.merges),
+        )
+
+    def _newest(self, kind: type) -> Any:
+        return _known(self.newest.get(kind), kind)
+
+
+def _kind_of(event: Any) -> type:
+    kinds: tuple[type, ...] = get_args(MetadataEvent)
+    if isinstance(event, UnknownEvent):
+        return kinds[event.type_id - 1] if 0 < event.type_id <= len(kinds) else UnknownEvent
+    return type(event)
+
+
+def _known(event: Any, kind: type) -> Any:
+    if isinstance(event, UnknownEvent):
+        raise UnsupportedVersion(f"the dataset has a {kind.__name__} of a newer version", hint="update this software")
+    return event
+
+
+def _arrow_schema(event: SetDataSchema | None, vocabulary: DatasetVocabulary) -> pa.Schema:
+    """In plain layouts; before there is a schema, the columns that every slice has."""
+    if event is None:
+        return pa.schema(system_fields(vocabulary))
+    if event.schema is None:
+        schema = read_legacy_schema(event.raw_arrow_schema or b"")
+    else:
+        schema = odf_schema_to_arrow(event.schema)
+    return without_views(schema.empty_table()).schema.remove_metadata()
+
+
+def _primary_key(merges: Iterable[sources.MergeStrategy | None]) -> tuple[str, ...] | None:
+    keys = {tuple(merge.primary_key) if isinstance(merge, _HAS_STATE) else None for merge in merges}
+    return keys.pop() if len(keys) == 1 else None

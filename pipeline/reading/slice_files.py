@@ -1,0 +1,81 @@
+"""Slices as files of this machine, each proved by its hash before anybody reads a record of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from opendatafabric.data.parquet_records import ParquetRecords
+from opendatafabric.errors import HashMismatch, MalformedData, ObjectNotFound
+from opendatafabric.layout import data_key
+from opendatafabric.limits import READ_CHUNK_BYTES
+from opendatafabric.metadata.slices import DataSlice
+from opendatafabric.multihash import Hasher, Multihash
+from storage.dataset import Dataset
+from storage.hashing_stream import hash_while
+
+
+async def place_slice(dataset: Dataset, data_slice: DataSlice, target: Path) -> None:
+    """Make ``target`` lead to the proved bytes of the slice: a link to where they lie, or a copy of distant ones.
+
+    Raises:
+        HashMismatch: they are not what the chain says.
+        ObjectNotFound, StorageError, PeerUnavailable: they cannot be had.
+    """
+    key = data_key(data_slice.physical_hash)
+    local = dataset.objects.local_path(key)
+    if local is None:
+        with target.open("xb") as file:
+            found, _ = await hash_while(file.write, dataset.objects.stream(key), size_max=data_slice.size)
+    else:
+        found = await asyncio.to_thread(_hash_of_file, local)
+    if found != data_slice.physical_hash:
+        raise HashMismatch(
+            f"{key} is damaged",
+            expected=data_slice.physical_hash,
+            found=found,
+            hint="run odf fsck; fetch it again from a mirror",
+        )
+    if local is not None:
+        await asyncio.to_thread(lambda: target.symlink_to(local.resolve()))
+
+
+def slice_batches(path: Path, schema: pa.Schema, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Those columns of the slice at ``path``, batch by batch, in the types of ``schema``; what it lacks is null.
+
+    Raises:
+        MalformedData: no readable Parquet file, or values that do not fit the schema.
+    """
+    fields = [schema.field(name) for name in columns]
+    with closing(ParquetRecords(str(path))) as records:
+        there = [name for name in dict.fromkeys(columns) if name in records.schema.names]
+        for batch in records.batches(columns=there):
+            arrays = [_column(batch, field) for field in fields]
+            yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _column(batch: pa.RecordBatch, field: pa.Field) -> Any:
+    if field.name not in batch.schema.names:
+        if not field.nullable:
+            raise MalformedData(f"a slice has no column '{field.name}'", found=", ".join(batch.schema.names))
+        return pa.nulls(batch.num_rows, field.type)
+    try:
+        return batch.column(field.name).cast(field.type)
+    except pa.ArrowException as error:
+        raise MalformedData(f"column '{field.name}' of a slice does not fit its type {field.type}: {error}") from None
+
+
+def _hash_of_file(path: Path) -> Multihash:
+    hasher = Hasher()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(READ_CHUNK_BYTES):
+                hasher.update(piece)
+    except FileNotFoundError:
+        raise ObjectNotFound(f"{path.name} is named by a block and not stored", hint="run odf fsck") from None
+    return hasher.finish()
