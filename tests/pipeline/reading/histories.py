@@ -12,7 +12,7 @@ from opendatafabric.data.changelog import OperationType
 from opendatafabric.data.slice_format import system_fields
 from opendatafabric.metadata.events import AddPushSource, MetadataEvent, SetDataSchema
 from opendatafabric.metadata.sources import MergeStrategy, MergeStrategySnapshot
-from pipeline.commit import commit, position_of
+from pipeline.commit import plan_commit, position_of, run_commit
 from pipeline.ingest_request import IngestAnswer, RowCounts, instant_of
 from pipeline.slices import write_slice
 from storage.dataset import Dataset
@@ -57,7 +57,7 @@ async def add(dataset: Dataset, folder: Path, rows: list[Row], *, on: int, schem
         SetDataSchema(raw_arrow_schema=None, schema=arrow_schema_to_odf(schema)) if position.schema is None else None
     )
     answer = IngestAnswer(RowCounts(), first, written.data_slice(), instant_of(written.last_event_time))
-    await commit(dataset, position, answer, made=written.path, system_time=day(on))
+    await run_commit(dataset, plan_commit(position, answer, made=written.path, system_time=day(on)))
 
 
 async def with_past(folder: Path, *events: MetadataEvent, past: dict[int, list[Row]] = PAST, **options: Any) -> Dataset:
