@@ -313,6 +313,9 @@ FETCH_SILENCE_S_MAX: Final = 60
 FETCH_S_MAX: Final = 6 * 3_600
 """Longest time for one answer of a polled source: one that never falls silent must end too."""
 
+FTP_LINES_MAX: Final = 1_000
+"""Most lines that an FTP server says for one file: a greeting of some dozens, and one for each command."""
+
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""
 

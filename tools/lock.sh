@@ -11,7 +11,7 @@ lock() {
     output=$1
     shift
     "$uv" pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
-        --only-binary :all: --no-binary pyspark --python-version 3.11 --custom-compile-command "make lock" $upgrade -o "requirements/$output.txt" "$@"
+        --only-binary :all: --no-binary pyspark --no-binary pyftpdlib --python-version 3.11 --custom-compile-command "make lock" $upgrade -o "requirements/$output.txt" "$@"
 }
 
 echo "uv>=0.9" | lock uv -

@@ -14,16 +14,16 @@ class Sink:
     """A new file, open while the context lasts; ``place`` names the source in errors."""
 
     def __init__(self, target: Path, place: str) -> None:
-        self._target, self._place = target, place
+        self.target, self._place = target, place
         self.size = 0
 
     def __enter__(self) -> Sink:
-        with translated(f"make {self._target}"):
-            self._file = self._target.open("xb")
+        with translated(f"make {self.target}"):
+            self._file = self.target.open("xb")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with translated(f"write {self._target}"):
+        with translated(f"write {self.target}"):
             self._file.close()
 
     def write(self, piece: bytes) -> None:
@@ -36,5 +36,5 @@ class Sink:
         self.size += len(piece)
         if self.size > FETCH_BYTES_MAX:
             raise LimitExceeded(f"the source {self._place} gives too much", expected=f"at most {FETCH_BYTES_MAX} bytes")
-        with translated(f"write {self._target}"):
+        with translated(f"write {self.target}"):
             self._file.write(piece)

@@ -1,4 +1,4 @@
-"""Url: one resource, over HTTP or as a file; each scheme has its module or is a few lines here."""
+"""Url: one resource, over HTTP, FTP or as a file of this machine."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import EventTimeSourceFromPath, FetchStepUrl
 from pipeline.fetch.event_time import by_metadata
 from pipeline.fetch.fetched import LAST_MODIFIED, Fetched, FetchOptions, state_of
+from pipeline.fetch.ftp import fetch_ftp
 from pipeline.fetch.http import fetch_http
 from pipeline.fetch.places import check_private, named_place, parsed
 from pipeline.fetch.templates import resolve
@@ -32,10 +33,16 @@ async def fetch_url(
     parts = parsed(url, place)
     if parts.scheme in {"http", "https"}:
         return await fetch_http(step, url, state, folder / "fetched", options)
+    if step.headers:
+        raise UnsupportedOperation("only HTTP takes headers", found=parts.scheme)
+    if parts.scheme == "ftp":
+        return await fetch_ftp(step, parts, state, folder / "fetched", options)
     if parts.scheme == "file":
         check_private(options, place)
         return await asyncio.to_thread(_fetch_file, step, parts, state)
-    raise UnsupportedOperation(f"addresses of scheme '{parts.scheme}' are not polled", expected="http, https or file")
+    raise UnsupportedOperation(
+        f"addresses of scheme '{parts.scheme}' are not polled", expected="http, https, ftp or file"
+    )
 
 
 def _fetch_file(step: FetchStepUrl, parts: SplitResult, state: SourceState | None) -> Fetched | None:

@@ -9,7 +9,12 @@ import pytest
 
 from opendatafabric.errors import AccessDenied, MalformedManifest, NotFound, UnsupportedOperation
 from opendatafabric.instant import Instant
-from opendatafabric.metadata.sources import EventTimeSourceFromPath, EventTimeSourceFromSystemTime, FetchStepUrl
+from opendatafabric.metadata.sources import (
+    EventTimeSourceFromPath,
+    EventTimeSourceFromSystemTime,
+    FetchStepUrl,
+    RequestHeader,
+)
 from pipeline.fetch import FetchOptions, fetch
 from pipeline.fetch.fetched import LAST_MODIFIED, state_of
 
@@ -43,7 +48,7 @@ async def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None
         await fetch(FetchStepUrl((tmp_path / "nowhere").as_uri()), None, tmp_path, NOTHING)
 
 
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "s3://b/x", "data.csv"])
+@pytest.mark.parametrize("url", ["ftps://127.0.0.1/x", "s3://b/x", "data.csv"])
 async def test_other_schemes_are_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOperation, match="scheme"):
         await fetch(FetchStepUrl(url), None, tmp_path, NOTHING)
@@ -53,6 +58,12 @@ async def test_other_schemes_are_refused(url: str, tmp_path: Path) -> None:
 async def test_what_is_no_address_is_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(MalformedManifest, match="no URL"):
         await fetch(FetchStepUrl(url), None, tmp_path, NOTHING)
+
+
+async def test_a_file_takes_no_headers(tmp_path: Path) -> None:
+    step = FetchStepUrl(tmp_path.as_uri(), headers=(RequestHeader("X", "y"),))
+    with pytest.raises(UnsupportedOperation, match="headers"):
+        await fetch(step, None, tmp_path, NOTHING)
 
 
 async def test_an_address_has_no_time_in_its_path(tmp_path: Path) -> None:
