@@ -1,11 +1,11 @@
-"""Polls to the end with an engine that needs no JVM: records are appended, which Spark has no part in."""
+"""Polls to the end with an engine that needs no JVM."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -99,4 +99,4 @@ class Poller:
 async def poller(folder: Path, fetch: FetchStep, read: ReadStep, *prepare: PrepStep) -> Poller:
     """A dataset that appends what the source gives."""
     source = SetPollingSource(fetch, prepare or None, read, None, MergeStrategyAppend())
-    return Poller(await new_dataset(source), MortalEngine(cast(Any, None), folder / "engine"))
+    return Poller(await new_dataset(source), MortalEngine(folder / "engine"))
