@@ -7,13 +7,13 @@ another one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from opendatafabric.errors import NotFound, UnsupportedOperation
+from opendatafabric.errors import IncompatibleSchema, MalformedData, MalformedSource, NotFound, UnsupportedOperation
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import DatasetKind
 from opendatafabric.metadata.slices import SourceState
@@ -41,11 +41,15 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a source gave. ``event_time`` is for records that have none, ``state`` where the source left off."""
+    """What a source gave. ``event_time`` is for records that have none, ``state`` where the source left off.
+
+    ``name`` is what people call the file: errors about what is in it begin with that.
+    """
 
     file: Path
     event_time: Instant | None = None
     state: SourceState | None = None
+    name: str | None = None
 
 
 async def ingest(
@@ -105,10 +109,11 @@ async def planned_ingest(
             next_offset=position.next_offset,
             history=await past.give(folders),
         )
-        answered = await engine.run(JOB, request.to_message())
-        if answered == SPOILED:
-            request = replace(request, made=folders.made / "slice-anew", history=await past.give_anew(folders))
+        with _named(given):
             answered = await engine.run(JOB, request.to_message())
+            if answered == SPOILED:
+                request = replace(request, made=folders.made / "slice-anew", history=await past.give_anew(folders))
+                answered = await engine.run(JOB, request.to_message())
         planned = plan_commit(
             position,
             IngestAnswer.from_message(answered),
@@ -119,6 +124,18 @@ async def planned_ingest(
         )
         yield planned
         await past.keep(folders, planned.outcome)
+
+
+@contextmanager
+def _named(given: Given) -> Iterator[None]:
+    """Errors about the content say which file it was."""
+    try:
+        yield
+    except (MalformedSource, MalformedData, IncompatibleSchema) as error:
+        if given.name is None:
+            raise
+        told = f"{given.name}: {error.message}"
+        raise type(error)(told, expected=error.expected, found=error.found, hint=error.hint) from None
 
 
 @asynccontextmanager

@@ -58,7 +58,7 @@ def command(
     engine = spark_worker()
     for name in files:
         with _opened(name) as file:
-            given = Given(file, event_time=times[1])
+            given = Given(file, event_time=times[1], name="standard input" if name == "-" else name)
             outcome = asyncio.run(_ingest(entry.dataset, engine, given, source_name, input_format, times[0]))
         print_outcome(str(entry.alias), outcome, file=name, as_json=as_json)
 

@@ -6,6 +6,7 @@ Arrow reads the file; where it fails, the place of the first fault is searched i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from csv import Error as CsvError
 from csv import reader as csv_reader
 from itertools import product
@@ -18,13 +19,13 @@ from pyarrow import csv as arrow_csv
 from opendatafabric.errors import MalformedSource, UnsupportedOperation
 from opendatafabric.limits import INFERENCE_ROWS
 from opendatafabric.metadata.sources import ReadStepCsv
-from pipeline.readers.declared import check_options, check_required, declared_schema
+from pipeline.readers.blocks import first_rows, read_blocks
+from pipeline.readers.declared import check_options, check_required, declared_schema, does_not_fit, no_rows
 from pipeline.readers.infer_text import infer_types
 from pipeline.readers.text_lines import check_utf8
-from pipeline.readers.text_values import read_times
+from pipeline.readers.text_values import with_times
 
-_BLOCK_BYTES: Final = 8 * 1024 * 1024
-_BAD_VALUE: Final = re.compile(r"In CSV column #(\d+): .*?conversion error to ([^:]+): .*?'(.*)'", re.DOTALL)
+_BAD_VALUE: Final = re.compile(r"In CSV column #(\d+): .*?'(.*)'", re.DOTALL)
 
 
 def _cases(word: str) -> list[str]:
@@ -35,8 +36,8 @@ _TRUE: Final = _cases("true")
 _FALSE: Final = _cases("false")
 
 
-def read_csv(path: Path, step: ReadStepCsv) -> pa.Table | None:
-    """The records of a file; errors as ``read_records``."""
+def read_csv(path: Path, step: ReadStepCsv) -> Iterator[pa.Table] | None:
+    """The records of a file; errors as ``read_pieces``."""
     check_options(
         encoding=step.encoding,
         nullValue=step.null_value,
@@ -46,11 +47,11 @@ def read_csv(path: Path, step: ReadStepCsv) -> pa.Table | None:
     source = _CsvFile(path, step)
     schema = declared_schema(step.schema)
     if not path.stat().st_size:
-        return None if schema is None else schema.empty_table()
+        return no_rows(schema)
     if schema is None:
         schema = source.schema_of_header()
         if step.infer_schema:
-            schema = infer_types(source.read(schema).slice(0, INFERENCE_ROWS))
+            schema = infer_types(first_rows(source.read(schema), INFERENCE_ROWS))
     return source.read(schema)
 
 
@@ -73,23 +74,35 @@ class _CsvFile:
                 raise MalformedSource(f"line 1: column '{name}' is there twice")
         return pa.schema([(name, pa.string()) for name in names])
 
-    def read(self, schema: pa.Schema) -> pa.Table:
+    def read(self, schema: pa.Schema) -> Iterator[pa.Table]:
         """All records in the types of ``schema``."""
-        try:
-            records = arrow_csv.read_csv(
-                self._path, self._read_options(schema), self._parse_options(), _convert(schema)
+        row = 0
+        for batch in self._batches(schema):
+            yield self._in_schema(pa.Table.from_batches([batch]), schema, row)
+            row += len(batch)
+        if not row:
+            yield schema.empty_table()
+
+    def _in_schema(self, records: pa.Table, schema: pa.Schema, first_row: int) -> pa.Table:
+        def place(row: int) -> str:
+            return self._place(first_row + row)
+
+        return check_required(with_times(records, schema, place), schema, place)
+
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        def open_reader(block_bytes: int) -> Any:
+            return arrow_csv.open_csv(
+                self._path, self._read_options(schema, block_bytes), self._parse_options(), _convert(schema)
             )
+
+        try:
+            yield from read_blocks(open_reader)
         except pa.ArrowException as error:
             raise self._explained(error, schema) from None
-        for index, field in enumerate(schema):
-            if pa.types.is_timestamp(field.type):
-                times = read_times(field.name, records.column(index), field.type, self._place)
-                records = records.set_column(index, field.name, times)
-        return check_required(records, schema, self._place)
 
-    def _read_options(self, schema: pa.Schema) -> Any:
+    def _read_options(self, schema: pa.Schema, block_bytes: int) -> Any:
         return arrow_csv.ReadOptions(
-            block_size=_BLOCK_BYTES, column_names=schema.names, skip_rows_after_names=int(self._header)
+            block_size=block_bytes, column_names=schema.names, skip_rows_after_names=int(self._header)
         )
 
     def _parse_options(self) -> Any:
@@ -124,11 +137,8 @@ class _CsvFile:
                     return MalformedSource(
                         f"line {line} has another number of columns", expected=len(schema), found=len(fields)
                     )
-                if number >= self._header and bad and fields[int(bad[1])].strip() == bad[3].strip():
-                    name = schema.names[int(bad[1])]
-                    return MalformedSource(
-                        f"line {line}: column '{name}' does not fit its type", expected=bad[2], found=bad[3][:100]
-                    )
+                if number >= self._header and bad and fields[int(bad[1])].strip() == bad[2].strip():
+                    return does_not_fit(f"line {line}", schema.field(int(bad[1])), bad[2])
         except CsvError as other:
             return MalformedSource(f"the file is no CSV: {other}")
         return MalformedSource(f"the file is no CSV: {error}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -25,6 +25,18 @@ _ONLY: Final = {
 def declared_schema(definitions: Sequence[str] | None) -> pa.Schema | None:
     """The schema of a read step, if it has one."""
     return read_ddl(definitions) if definitions else None
+
+
+def no_rows(schema: pa.Schema | None) -> Iterator[pa.Table] | None:
+    """What an empty file holds."""
+    return None if schema is None else iter([schema.empty_table()])
+
+
+def does_not_fit(place: str, field: pa.Field, found: object) -> MalformedSource:
+    """The error of a value that is not of the type of its column."""
+    return MalformedSource(
+        f"{place}: column '{field.name}' does not fit its type", expected=field.type, found=str(found)[:100]
+    )
 
 
 def check_options(**given: str | None) -> None:

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from opendatafabric.errors import MalformedSource
 from opendatafabric.metadata.sources import ReadStepParquet
-from pipeline.readers.declared import check_required, declared_schema
+from pipeline.readers.declared import check_required, declared_schema, no_rows
+
+_BATCH_ROWS: Final = 65_536
 
 
-def read_parquet(path: Path, step: ReadStepParquet) -> pa.Table | None:
-    """The records of a file; errors as ``read_records``."""
+def read_parquet(path: Path, step: ReadStepParquet) -> Iterator[pa.Table] | None:
+    """The records of a file; errors as ``read_pieces``."""
     schema = declared_schema(step.schema)
-    if not path.stat().st_size:
-        return None if schema is None else schema.empty_table()
+    return _pieces(path, schema) if path.stat().st_size else no_rows(schema)
+
+
+def _pieces(path: Path, schema: pa.Schema | None) -> Iterator[pa.Table]:
+    row = 0
     try:
         with pq.ParquetFile(path) as file:
-            records = file.read()
+            yield _in_schema(file.schema_arrow.empty_table(), schema, 0)
+            for batch in file.iter_batches(_BATCH_ROWS):
+                yield _in_schema(pa.Table.from_batches([batch]), schema, row)
+                row += len(batch)
     except (pa.ArrowException, OSError) as error:
         raise MalformedSource(f"the file is no readable Parquet: {error}") from None
-    return records.replace_schema_metadata() if schema is None else _in_schema(records, schema)
 
 
-def _in_schema(records: pa.Table, schema: pa.Schema) -> pa.Table:
+def _in_schema(records: pa.Table, schema: pa.Schema | None, first_row: int) -> pa.Table:
+    if schema is None:
+        return records.replace_schema_metadata()
     columns = [_column(records, field) for field in schema]
     plain = pa.Table.from_arrays(columns, names=schema.names)
-    return check_required(plain, schema, lambda row: f"row {row + 1}")
+    return check_required(plain, schema, lambda row: f"row {first_row + row + 1}")
 
 
 def _column(records: pa.Table, field: pa.Field) -> pa.ChunkedArray:

@@ -6,6 +6,7 @@ Formats: the ESRI Shapefile Technical Description of 1998, and dBase III tables.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -18,24 +19,24 @@ from opendatafabric.errors import MalformedSource
 from opendatafabric.metadata.sources import ReadStepEsriShapefile
 from pipeline.readers.bounded_zip import read_member
 from pipeline.readers.dbase import read_dbase
-from pipeline.readers.declared import declared_schema
+from pipeline.readers.declared import declared_schema, no_rows
 from pipeline.readers.json import read_objects
 from pipeline.readers.shapes import read_shapes
 
 _SHAPES: Final = ".shp"
 
 
-def read_shapefile(path: Path, step: ReadStepEsriShapefile) -> pa.Table | None:
-    """The records of the one shapefile in a zip, or of the one that ``subPath`` names; errors as ``read_records``."""
+def read_shapefile(path: Path, step: ReadStepEsriShapefile) -> Iterator[pa.Table] | None:
+    """The records of the one shapefile in a zip, or of the one that ``subPath`` names; errors as ``read_pieces``."""
     schema = declared_schema(step.schema)
     if not path.stat().st_size:
-        return None if schema is None else schema.empty_table()
+        return no_rows(schema)
     try:
         with ZipFile(path) as archive:
             rows = _rows(archive, _chosen(archive.namelist(), step.sub_path))
     except BadZipFile as error:
         raise MalformedSource(f"the file is no zip archive: {error}") from None
-    return read_objects(rows, schema, "record")
+    return read_objects(rows, schema, lambda row: f"record {row + 1}")
 
 
 def _chosen(names: list[str], pattern: str | None) -> str:

@@ -14,6 +14,15 @@ _ZONE = r"(Z|[+-]\d\d:?\d\d)$"
 _DATE_CHARACTERS = 10
 
 
+def with_times(records: pa.Table, schema: pa.Schema, place: RowPlace) -> pa.Table:
+    """The records with those columns as times that ``schema`` says are, errors as ``read_times``."""
+    for index, field in enumerate(schema):
+        if pa.types.is_timestamp(field.type):
+            times = read_times(field.name, records.column(index), field.type, place)
+            records = records.set_column(index, field.name, times)
+    return records
+
+
 def read_times(name: str, texts: pa.ChunkedArray, data_type: Any, place: RowPlace) -> pa.ChunkedArray:
     """The column as timestamps of ``data_type``.
 
