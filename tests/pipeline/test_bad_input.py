@@ -113,7 +113,7 @@ CASES = [
 @pytest.fixture
 def engine(tmp_path: Path) -> LocalEngine:
     """Without Spark: none of it is needed here."""
-    return LocalEngine(None, tmp_path / "engine")
+    return LocalEngine(tmp_path / "engine")
 
 
 async def push(dataset: Dataset, engine: Any, file: Path, *, source: str = "default", on: int = 2) -> Outcome:
