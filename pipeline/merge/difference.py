@@ -64,8 +64,9 @@ class _Found:
         retracts = self._retracts(rows)
         self._add_old(stretch.state, held[retracts], OperationType.RETRACT)
         if self.difference.missing_is_retracted:
-            missing = np.setdiff1d(np.arange(len(stretch.state)), held)
-            self._add_old(stretch.state, missing, OperationType.RETRACT)
+            is_missing = np.ones(len(stretch.state), bool)
+            is_missing[held] = False
+            self._add_old(stretch.state, np.flatnonzero(is_missing), OperationType.RETRACT)
         rows, held = rows[~retracts], held[~retracts]
         differs = self._differs(rows, stretch.state, held)
         self._add_old(stretch.state, held[differs], OperationType.CORRECT_FROM)

@@ -74,8 +74,9 @@ def hashes_of(encoded: Any) -> Hashes:
     padded = np.concatenate([np.frombuffer(data or b"", np.uint8)[: offsets[-1]], np.zeros(_WORD, np.uint8)])
     words: Any = np.ndarray((len(padded) - _WORD + 1,), np.dtype("<u8"), padded, strides=(1,))
     hashes = lengths.astype(np.uint64)
-    for at in range(0, min(int(lengths.max(initial=0)), _LONG_BYTES), _WORD):
-        rows = np.flatnonzero(lengths > at)
+    shortest, longest = int(lengths.min(initial=_LONG_BYTES)), int(lengths.max(initial=0))
+    for at in range(0, min(longest, _LONG_BYTES), _WORD):
+        rows = slice(None) if shortest > at else np.flatnonzero(lengths > at)
         hashes[rows] = _mixed(hashes[rows] ^ _word_at(words, begins[rows] + at, lengths[rows] - at))
     for row in np.flatnonzero(lengths > _LONG_BYTES):
         text = padded[begins[row] : begins[row] + lengths[row]].tobytes()
@@ -85,19 +86,18 @@ def hashes_of(encoded: Any) -> Hashes:
 
 def last_rows(hashes: Hashes, encoded: Any) -> Rows:
     """Of each key its last row, in the order of the hashes."""
-    order: Rows = np.argsort(hashes, kind="stable")
-    ordered = hashes[order]
-    same_as_next = ordered[1:] == ordered[:-1]
+    order: Rows = np.argsort(hashes)
+    same_as_next = hashes[order[1:]] == hashes[order[:-1]]
     if not same_as_next.any():
         return order
-    clumped = np.zeros(len(order), bool)
-    clumped[1:] |= same_as_next
-    clumped[:-1] |= same_as_next
-    places = np.flatnonzero(clumped)
-    candidates = pa.table({"key": encoded.take(pa.array(order[places])), "place": places})
-    lasts = candidates.group_by("key").aggregate([("place", "max")])["place_max"].to_numpy()
-    clumped[lasts] = False
-    return order[~clumped]
+    is_clumped = np.zeros(len(order), bool)
+    is_clumped[1:] |= same_as_next
+    is_clumped[:-1] |= same_as_next
+    places = np.flatnonzero(is_clumped)
+    candidates = pa.table({"key": encoded.take(pa.array(order[places])), "row": order[places]})
+    lasts = candidates.group_by("key").aggregate([("row", "max")])["row_max"].to_numpy()
+    is_clumped[places[np.isin(order[places], lasts)]] = False
+    return order[~is_clumped]
 
 
 def rows_of(keys: Any, hashes: Hashes, *, among: Any, among_hashes: Hashes) -> Rows:
@@ -209,5 +209,7 @@ def _word_at(words: Any, places: Any, left: Any) -> Any:
 
 def _mixed(values: Any) -> Any:
     for multiplier, shift in zip(_MULTIPLIERS, (30, 27), strict=True):
-        values = (values ^ (values >> np.uint64(shift))) * multiplier
-    return values ^ (values >> np.uint64(31))
+        values ^= values >> np.uint64(shift)
+        values *= multiplier
+    values ^= values >> np.uint64(31)
+    return values

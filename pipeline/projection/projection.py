@@ -97,7 +97,7 @@ class Projection:
 
     def _beside(self, keys: Keys, *, whole: bool) -> Iterator[tuple[Rows, pa.Table]]:
         """Rows of the input, by their hashes, and the entries of the same hashes: of each key the last one."""
-        order: Rows = np.argsort(keys.hashes, kind="stable")
+        order: Rows = np.argsort(keys.hashes)
         hashes = keys.hashes[order]
         for low, high in _ranges(hashes, self._runs if whole else ()):
             begin, end = np.searchsorted(hashes, np.uint64(low)), np.searchsorted(hashes, np.uint64(high), "right")

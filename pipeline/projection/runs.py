@@ -27,6 +27,8 @@ KEY: Final = "key"
 RETRACTED: Final = "retracted"
 """The three columns that every entry begins with; those of its record follow."""
 BLOCK_ROWS: Final = 4_096
+_SPARSE: Final = 4
+"""So many entries for each that is asked for are not worth a look at each."""
 _TAIL: Final = struct.Struct("<QI8s")
 _MARK: Final = b"odf-run1"
 
@@ -47,9 +49,9 @@ class Run:
     _checks: Any
 
     def entries(self, low: int, high: int, among: Hashes | None = None) -> pa.Table:
-        """Those whose hash is between ``low`` and ``high``, both included; only such as are ``among`` these, if given.
+        """Those whose hash is between ``low`` and ``high``, both included, or, if given, ``among`` these sorted ones.
 
-        ``among`` is sorted.
+        Others may come along with the latter, not many times more.
 
         Raises:
             SpoiledRunError: a block is not what was written.
@@ -59,6 +61,8 @@ class Run:
             return self._block(0).slice(0, 0)
         found = pa.concat_tables([self._block(number) for number in blocks])
         hashes = found.column(HASH).to_numpy()
+        if among is not None and len(found) <= _SPARSE * len(among):
+            return found
         if among is not None:
             places = np.minimum(np.searchsorted(among, hashes), len(among) - 1)
             return found.filter(pa.array(among[places] == hashes))

@@ -55,7 +55,9 @@ def test_entries_of_some_hashes_are_found(
     path = tmp_path_factory.mktemp("runs") / "run"
     write_run(path, [entries(hashes)])
     found = open_run(path).entries(*ALL, np.array(among, np.uint64))
-    assert numbers(found) == [number for number, value in enumerate(hashes) if value in among]
+    wanted = {number for number, value in enumerate(hashes) if value in among}
+    assert wanted <= {*numbers(found)}
+    assert len(found) <= max(len(wanted), 4 * len(among))
 
 
 def test_pieces_are_written_one_after_another(tmp_path: Path) -> None:
