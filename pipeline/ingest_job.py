@@ -7,6 +7,7 @@ whether, is decided elsewhere. The same request gives the same records, hash inc
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,8 +69,7 @@ def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswe
     )
     history = open_history(request.history, request.source.merge, in_force, request.vocabulary)
     changes = merge_records(records, request.source.merge, _merge_context(records, history, request))
-    answer = _written(changes, in_force, len(given), request)
-    return replace(answer, runs=_remembered(history, changes, answer, request))
+    return _written_and_remembered(changes, history, len(given), request)
 
 
 def arrow_schema(event: SetDataSchema) -> pa.Schema:
@@ -96,28 +96,36 @@ def _merge_context(records: pa.Table, history: Projection | None, request: Inges
     return MergeContext(history, request.vocabulary, fallback.cast(event_time, safe=False))
 
 
-def _remembered(
-    history: Projection | None, changes: pa.Table, answer: IngestAnswer, request: IngestRequest
-) -> tuple[Path, ...] | None:
-    """The runs of a projection that knows the new records too."""
-    if history is None and answer.schema is not None:
-        schema = arrow_schema(answer.schema)
-        history = open_history(request.history, request.source.merge, schema, request.vocabulary)
+def _written_and_remembered(
+    changes: pa.Table, history: Projection | None, rows_read: int, request: IngestRequest
+) -> IngestAnswer:
+    """The slice, and beside it the runs that know of it: each takes about one core."""
+    if request.schema is not None:
+        declared, schema = None, arrow_schema(request.schema)
+    else:
+        schema = slice_schema(changes.schema, request.vocabulary)
+        declared = SetDataSchema(schema=arrow_schema_to_odf(schema))
+        history = open_history(request.history, request.source.merge, arrow_schema(declared), request.vocabulary)
+    with ThreadPoolExecutor(1) as beside:
+        remembering = beside.submit(_remembered, history, changes)
+        answer = _written(changes, schema, rows_read, request)
+        return replace(answer, schema=declared, runs=remembering.result())
+
+
+def _remembered(history: Projection | None, changes: pa.Table) -> tuple[Path, ...] | None:
     if history is None:
         return None
     history.add(changes)
     return history.runs
 
 
-def _written(changes: pa.Table, in_force: pa.Schema | None, rows_read: int, request: IngestRequest) -> IngestAnswer:
-    schema = slice_schema(changes.schema, request.vocabulary) if in_force is None else in_force
-    declared = None if in_force is not None else SetDataSchema(schema=arrow_schema_to_odf(schema))
+def _written(changes: pa.Table, schema: pa.Schema, rows_read: int, request: IngestRequest) -> IngestAnswer:
     rows = _counted(changes.column(0), rows_read)
     if not len(changes):
-        return IngestAnswer(rows, declared)
+        return IngestAnswer(rows)
     records = _with_system_columns(changes, request)
     written = write_slice(records, schema, request.made, request.vocabulary)
-    return IngestAnswer(rows, declared, written.data_slice(), instant_of(written.last_event_time))
+    return IngestAnswer(rows, None, written.data_slice(), instant_of(written.last_event_time))
 
 
 def _with_system_columns(changes: pa.Table, request: IngestRequest) -> pa.Table:
