@@ -13,7 +13,9 @@ from catalog.engine import Database, open_database
 from catalog.ingest_plans import IngestPlans
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
+from catalog.jobs import Jobs
 from catalog.mirrors import Mirrors
+from catalog.schedules import Schedules
 from catalog.scrubs import Scrubs
 from catalog.stored_tables import StoredTables
 from catalog.tokens import Tokens
@@ -33,6 +35,8 @@ class Catalog:
         self.mirrors = Mirrors(database, now)
         self.scrubs = Scrubs(database, now)
         self.ingest_plans = IngestPlans(database, now)
+        self.jobs = Jobs(database, now)
+        self.schedules = Schedules(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -257,3 +257,32 @@ ingest_plans: Final = Table(
     Column("planned_at", Float, nullable=False, index=True),
     Index("ix_ingest_plans_key", "dataset_id", "account_id", "key"),
 )
+
+jobs: Final = Table(
+    "jobs",
+    METADATA,
+    Column("kind", String, primary_key=True),
+    Column("dataset_id", String, primary_key=True),
+    Column("due_at", Float, index=True),
+    Column("made_up_until", Float, nullable=False),
+    Column("began_at", Float),
+    Column("ended_at", Float),
+    Column("succeeded_at", Float),
+    Column("failures", Integer, nullable=False),
+    Column("error", String),
+    Column("outcome", String),
+    Column("lease_owner", String),
+    Column("lease_until", Float),
+)
+
+schedules: Final = Table(
+    "schedules",
+    METADATA,
+    Column("kind", String, primary_key=True),
+    Column("dataset_id", String, primary_key=True),
+    Column("cron", String, nullable=False),
+    Column("timezone", String, nullable=False),
+    Column("jitter_s", Float, nullable=False),
+    Column("foreign", Integer, nullable=False),
+    Column("paused_at", Float),
+)

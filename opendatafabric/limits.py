@@ -321,3 +321,6 @@ POLL_ITERATIONS_MAX: Final = 1_000
 
 PROJECTIONS_BYTES_MAX: Final = 16 * 1024 * 1024 * 1024
 """Most bytes of what is kept to merge quickly, over all datasets; those not used for longest go, and are made again."""
+
+SCHEDULE_JITTER_S_MAX: Final = 86_400
+"""Longest shift of a schedule's strikes, in seconds: beyond a day another schedule is meant."""

@@ -43,8 +43,8 @@ def _place(given: object) -> object:
     return parse_node_place(given) if isinstance(given, str) and is_node_address(scheme_of(given)) else given
 
 
-def _addresses(given: object) -> object:
-    """Several addresses in one text."""
+def _words(given: object) -> object:
+    """Several addresses or names in one text."""
     return tuple(given.split()) if isinstance(given, str) else given
 
 
@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     scrub_bytes_per_s: float = Field(
         10_485_760, gt=0, description="how fast everything is read again in a scrub, in bytes a second"
     )
-    scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_addresses)] = Field(
+    scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
         (), description="sound copies to heal from besides the mirrors, parted by blanks; {alias} stands for a name"
     )
     requests_at_once: int = Field(2_000, gt=0, description="requests served at once; more are answered 503")
@@ -178,6 +178,9 @@ class Settings(BaseSettings):
     )
     spark_unsandboxed_foreign_queries: bool = Field(
         False, description="let queries of strangers run where the kernel offers no sandbox"
+    )
+    source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+        (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
 

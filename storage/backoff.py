@@ -65,10 +65,16 @@ async def wait_after(
     await wait(jittered_wait_s(attempt, first_wait_s=first_wait_s))
 
 
-def jittered_wait_s(attempt: int, *, first_wait_s: float, wait_s_max: float = WAIT_S_MAX) -> float:
-    """Twice as long for each attempt (from 0) up to the most, and of that a random part: many must not come at once."""
+def jittered_wait_s(
+    attempt: int, *, first_wait_s: float, wait_s_max: float = WAIT_S_MAX, part: float | None = None
+) -> float:
+    """Twice as long for each attempt (from 0) up to the most, and of that some part: many must not come at once.
+
+    ``part``, from 0 to 1, says how much of the upper half; a random one by default.
+    """
     # Beyond 64 doublings floats would overflow, and everything is at its most anyway.
-    return min(first_wait_s * 2.0 ** min(attempt, 64), wait_s_max) * random.uniform(0.5, 1.0)
+    most = min(first_wait_s * 2.0 ** min(attempt, 64), wait_s_max)
+    return most * (0.5 + 0.5 * (random.random() if part is None else part))
 
 
 def asked_wait_s(retry_after: str | None, now: float) -> float | None:

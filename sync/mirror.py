@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import aiohttp
-from cronsim import CronSim, CronSimError
 
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import MalformedInput, UnsupportedOperation
+from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.limits import IPNS_RENEWAL_S
 from opendatafabric.names import DatasetName
 from storage.dataset import Dataset
@@ -144,19 +142,3 @@ def push_kind(address: str) -> PushKind:
 def dataset_address(target: str, name: DatasetName) -> str:
     """The address of a dataset of a mirror: below ``target`` if that ends in ``/``, else ``target`` itself."""
     return f"{target}{name}" if target.endswith("/") else target
-
-
-def next_time(schedule: str, after: float) -> float:
-    """When ``schedule`` (five fields of cron, in UTC) strikes next after ``after``, in seconds since 1970.
-
-    Raises:
-        MalformedInput: no such schedule, or one that never strikes.
-    """
-    try:
-        return next(CronSim(schedule, datetime.fromtimestamp(after, UTC))).timestamp()
-    except (CronSimError, StopIteration):
-        raise MalformedInput(
-            f"{schedule[:100]!r} is no schedule",
-            expected="minute hour day month weekday",
-            hint="17 * * * *",
-        ) from None

@@ -23,8 +23,9 @@ from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.mirror_states import plain_mirror
+from storage.cron import next_strike
 from storage.open import open_repository
-from sync.mirror import MirrorTools, next_time, push_kind
+from sync.mirror import MirrorTools, push_kind
 from sync.remote import parse_remote
 
 IS_GROUP = True
@@ -129,7 +130,7 @@ def _new_mirror(target: str, push: str | None, pull: list[str] | None, schedule:
     if "@" in target.partition("://")[2].partition("/")[0]:
         raise MalformedIdentifier("an address of a mirror holds no password", hint="odf login URL keeps a token for it")
     if schedule not in {None, ON_CHANGE}:
-        next_time(str(schedule), time.time())
+        next_strike(str(schedule), time.time())
     token = token_for(target) or _node_token(target)
     if push is not None:
         push_kind(target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
@@ -12,6 +11,7 @@ import typer
 
 from catalog.tokens import Scope, TokenInfo
 from cli.catalogs import catalog_of
+from cli.durations import duration_s
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
 from opendatafabric.names import AccountName
@@ -28,7 +28,6 @@ Example:
 )
 
 COLUMNS: Final = ("ID", "ACCOUNT", "SCOPES", "CREATED", "EXPIRES", "STATE")
-UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 @app.command()
@@ -94,18 +93,6 @@ def revoke(
         print_json({"revoked": token_id})
     else:
         print_line(f"revoked {token_id}")
-
-
-def duration_s(text: str) -> int:
-    """``90m``, ``12h``, ``30d`` and the like, in seconds.
-
-    Raises:
-        BadParameter: no such text.
-    """
-    found = re.fullmatch(r"([1-9][0-9]{0,8})([smhdw])", text, re.ASCII)
-    if found is None:
-        raise typer.BadParameter(f"{text!r} is no length of time: write 90m, 12h or 30d")
-    return int(found[1]) * UNITS_S[found[2]]
 
 
 async def _create(repository: str, name: AccountName, scopes: list[Scope], expires_at: float | None) -> str:

@@ -24,10 +24,11 @@ from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import OdfError
 from repo_server.logs import SERVER
 from storage.backoff import jittered_wait_s
+from storage.cron import next_strike
 from storage.dataset import Dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
-from sync.mirror import MirrorTools, PushJob, State, dataset_address, next_time, push_to_mirror
+from sync.mirror import MirrorTools, PushJob, State, dataset_address, push_to_mirror
 from sync.pull import pull_dataset
 from sync.remote import parse_remote
 from sync.smart.messages import Visibility as WireVisibility
@@ -148,7 +149,7 @@ class MirrorRunner:
         if failures:
             return now + jittered_wait_s(failures - 1, first_wait_s=FIRST_WAIT_S, wait_s_max=WAIT_S_MAX)
         if mirror.schedule != ON_CHANGE:
-            return next_time(mirror.schedule, now)
+            return next_strike(mirror.schedule, now)
         return now + (LOOK_AGAIN_S if mirror.direction is Direction.PUSH else POLL_HEAD_S)
 
     async def _copy_all(self, mirror: Mirror) -> list[_Copied]:

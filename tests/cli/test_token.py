@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.token import duration_s
 from cli.credentials import token_for
+from cli.durations import duration_s
 from tests.cli.runner import odf
 from tests.source_tree import ROOT
 

@@ -1,0 +1,210 @@
+"""Work to be done for datasets: what is due, who does it just now, how it went the last time.
+
+There is one job for each kind and dataset. It is claimed under a lease, so that of several workers one does it; a
+worker that died loses its lease by time, and another one begins anew. A job with a schedule is due again and again, any
+other once. Times are seconds since 1970. What the kinds do is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from sqlalchemy import ColumnElement, Row, and_, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from catalog.engine import Database
+from catalog.run_times import Runs, Schedule, due_at
+from catalog.tables import jobs, schedules
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import Conflict
+
+POLL: Final = "poll"
+"""The kind of job that asks the polling source of a dataset for what is new."""
+
+LOST: Final = "the worker that ran it was lost"
+
+
+@dataclass(frozen=True, slots=True)
+class JobId:
+    """What is to be done, and for which dataset."""
+
+    kind: str
+    dataset_id: DatasetId
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.dataset_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """How a job stands. ``due_at`` is ``None`` when nothing is to be done; ``error`` is that of the last run."""
+
+    due_at: float | None
+    is_running: bool
+    began_at: float | None = None
+    ended_at: float | None = None
+    succeeded_at: float | None = None
+    failures: int = 0
+    error: str | None = None
+    outcome: Mapping[str, Any] | None = None
+    """What the last success said."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedJob:
+    """A job for ``owner`` alone; of a ``foreign`` one a stranger said that it is to be done."""
+
+    id: JobId
+    owner: str
+    foreign: bool
+
+
+class Jobs:
+    """The jobs of one catalog."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    async def request(self, job_id: JobId) -> None:
+        """Make a job due now, whatever its schedule says.
+
+        Raises:
+            Conflict: it is being done.
+        """
+        now = self._now()
+        async with self._database.writing() as connection:
+            row = await row_of(connection, job_id)
+            if row is not None and _is_leased(row, now):
+                raise Conflict(f"the job '{job_id}' is being done already", hint="odf schedule list shows how it went")
+            await put_row(connection, job_id, row, {"due_at": now}, now=now)
+
+    async def state(self, job_id: JobId) -> JobState | None:
+        """How it stands; ``None`` if there is no such job."""
+        async with self._database.reading() as connection:
+            row = await row_of(connection, job_id)
+        return None if row is None else job_state(row, self._now())
+
+    async def are_any(self, kinds: Collection[str]) -> bool:
+        """Whether there is, now or later, something to do."""
+        query = select(jobs.c.kind).where(jobs.c.kind.in_(kinds), jobs.c.due_at.is_not(None)).limit(1)
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).first() is not None
+
+    async def claim_due(self, kinds: Collection[str], owner: str, *, lease_s: float) -> ClaimedJob | None:
+        """The job that has waited longest beyond its time, for ``owner`` alone; ``None`` when none is due."""
+        now = self._now()
+        free = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until <= now)
+        query = select(jobs).where(jobs.c.kind.in_(kinds), jobs.c.due_at <= now, free).order_by(jobs.c.due_at).limit(1)
+        async with self._database.reading() as connection:
+            if (await connection.execute(query)).first() is None:
+                return None
+        async with self._database.writing() as connection:
+            row = (await connection.execute(query.with_for_update(skip_locked=True))).first()
+            if row is None:
+                return None
+            job_id = _id_of(row)
+            schedule = await schedule_row(connection, job_id)
+            await connection.execute(update(jobs).where(_is(job_id)).values(_claimed(row, owner, now, lease_s)))
+        return ClaimedJob(job_id, owner, foreign=schedule is not None and bool(schedule.foreign))
+
+    async def renew(self, job: ClaimedJob, *, lease_s: float) -> bool:
+        """Keep a job for longer; ``False`` when it is somebody else's by now."""
+        return await self._change(job, {"lease_until": self._now() + lease_s})
+
+    async def release(self, job: ClaimedJob) -> None:
+        """Give a job back that was not done: it is due still."""
+        await self._change(job, _GIVEN_BACK)
+
+    async def finish(
+        self, job: ClaimedJob, *, error: str | None = None, outcome: Mapping[str, Any] | None = None
+    ) -> None:
+        """A run ended: say how, and give the job back until it is due again. Of somebody else's by now nothing is
+        noted."""
+        now = self._now()
+        async with self._database.writing() as connection:
+            row = await row_of(connection, job.id)
+            if row is None or row.lease_owner != job.owner:
+                return
+            runs = _runs(row).ended(now, well=error is None)
+            due = due_by(await schedule_row(connection, job.id), job.id, runs)
+            values = {**_GIVEN_BACK, "due_at": due, "ended_at": now, "failures": runs.failures, "error": error}
+            if error is None:
+                values |= {"succeeded_at": now, "outcome": orjson.dumps(dict(outcome or {})).decode()}
+            await connection.execute(update(jobs).where(_is(job.id)).values(values))
+
+    async def _change(self, job: ClaimedJob, values: Mapping[str, Any]) -> bool:
+        mine = and_(_is(job.id), jobs.c.lease_owner == job.owner)
+        async with self._database.writing() as connection:
+            return bool((await connection.execute(update(jobs).where(mine).values(values))).rowcount)
+
+
+_GIVEN_BACK: Final[Mapping[str, Any]] = {"lease_owner": None, "lease_until": None}
+
+
+async def row_of(connection: AsyncConnection, job_id: JobId) -> Row[Any] | None:
+    """The job's row."""
+    return (await connection.execute(select(jobs).where(_is(job_id)))).first()
+
+
+async def schedule_row(connection: AsyncConnection, job_id: JobId) -> Row[Any] | None:
+    """The row of its schedule."""
+    mine = and_(schedules.c.kind == job_id.kind, schedules.c.dataset_id == str(job_id.dataset_id))
+    return (await connection.execute(select(schedules).where(mine))).first()
+
+
+async def put_row(
+    connection: AsyncConnection, job_id: JobId, row: Row[Any] | None, values: Mapping[str, Any], *, now: float
+) -> None:
+    """Change the job's ``row``, or make one."""
+    if row is not None:
+        await connection.execute(update(jobs).where(_is(job_id)).values(values))
+        return
+    new = {"kind": job_id.kind, "dataset_id": str(job_id.dataset_id), "made_up_until": now, "failures": 0}
+    await connection.execute(insert(jobs).values({**new, **values}))
+
+
+def due_by(schedule: Row[Any] | None, job_id: JobId, runs: Runs) -> float | None:
+    """When the job is due by its schedule, if it has one that is in force."""
+    if schedule is None or schedule.paused_at is not None:
+        return None
+    return due_at(Schedule(schedule.cron, schedule.timezone, schedule.jitter_s), str(job_id), runs)
+
+
+def job_state(row: Row[Any], now: float) -> JobState:
+    """The state in a row."""
+    return JobState(
+        due_at=row.due_at,
+        is_running=_is_leased(row, now),
+        began_at=row.began_at,
+        ended_at=row.ended_at,
+        succeeded_at=row.succeeded_at,
+        failures=row.failures,
+        error=row.error,
+        outcome=None if row.outcome is None else orjson.loads(row.outcome),
+    )
+
+
+def _claimed(row: Row[Any], owner: str, now: float, lease_s: float) -> dict[str, Any]:
+    begun = _runs(row).begun(now).made_up_until
+    lost = {} if row.lease_owner is None else {"failures": row.failures + 1, "error": LOST, "ended_at": now}
+    return {"lease_owner": owner, "lease_until": now + lease_s, "began_at": now, "made_up_until": begun, **lost}
+
+
+def _runs(row: Row[Any]) -> Runs:
+    return Runs(row.made_up_until, row.ended_at, row.failures)
+
+
+def _id_of(row: Row[Any]) -> JobId:
+    return JobId(row.kind, DatasetId.from_text(row.dataset_id))
+
+
+def _is(job_id: JobId) -> ColumnElement[bool]:
+    return and_(jobs.c.kind == job_id.kind, jobs.c.dataset_id == str(job_id.dataset_id))
+
+
+def _is_leased(row: Row[Any], now: float) -> bool:
+    return row.lease_until is not None and row.lease_until > now

@@ -1,0 +1,119 @@
+"""What is to be done again and again for which dataset, and when; how it stands is a matter of ``jobs``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Row, and_, delete, insert, select, update
+
+from catalog.engine import Database
+from catalog.jobs import JobId, JobState, due_by, job_state, put_row, row_of, schedule_row
+from catalog.run_times import Runs, Schedule, due_at
+from catalog.tables import jobs, schedules
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import MalformedInput, NotFound
+from opendatafabric.limits import SCHEDULE_JITTER_S_MAX
+
+_JOIN: Final = and_(schedules.c.kind == jobs.c.kind, schedules.c.dataset_id == jobs.c.dataset_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A schedule and how its job stands; a ``foreign`` one was set by a stranger."""
+
+    id: JobId
+    schedule: Schedule
+    foreign: bool
+    paused_at: float | None
+    state: JobState
+
+
+class Schedules:
+    """The schedules of one catalog."""
+
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database = database
+        self._now = now
+
+    async def set(self, job_id: JobId, schedule: Schedule, *, foreign: bool = False) -> None:
+        """Do the job by that schedule from now on, instead of by the one it had; it is paused no longer.
+
+        Raises:
+            MalformedInput: no such schedule.
+        """
+        if not 0 <= schedule.jitter_s <= SCHEDULE_JITTER_S_MAX:
+            raise MalformedInput("the jitter of a schedule is too long", expected=f"at most {SCHEDULE_JITTER_S_MAX} s")
+        due_at(schedule, str(job_id), Runs(self._now()))
+        row = {"kind": job_id.kind, "dataset_id": str(job_id.dataset_id), "cron": schedule.cron,
+               "timezone": schedule.timezone, "jitter_s": schedule.jitter_s, "foreign": int(foreign)}  # fmt: skip
+        async with self._database.writing() as connection:
+            await connection.execute(delete(schedules).where(_is(job_id)))
+            await connection.execute(insert(schedules).values(row))
+            await self._begin(connection, job_id)
+
+    async def remove(self, job_id: JobId) -> None:
+        """Do it no more; a run that has begun goes on to its end.
+
+        Raises:
+            NotFound: there is no schedule.
+        """
+        async with self._database.writing() as connection:
+            gone = await connection.execute(delete(schedules).where(_is(job_id)))
+            if gone.rowcount == 0:
+                raise unscheduled(job_id)
+            await put_row(connection, job_id, await row_of(connection, job_id), {"due_at": None}, now=self._now())
+
+    async def pause(self, job_id: JobId) -> None:
+        """Do not do it until ``resume``; errors as ``remove``."""
+        async with self._database.writing() as connection:
+            await self._set_paused(connection, job_id, self._now())
+            await put_row(connection, job_id, await row_of(connection, job_id), {"due_at": None}, now=self._now())
+
+    async def resume(self, job_id: JobId) -> None:
+        """Do it again, from the next time on: what was missed meanwhile is not made up; errors as ``remove``."""
+        async with self._database.writing() as connection:
+            await self._set_paused(connection, job_id, None)
+            await self._begin(connection, job_id)
+
+    async def find(self, job_id: JobId) -> Scheduled | None:
+        """The schedule of a job, if it has one."""
+        query = select(schedules, jobs).join(jobs, _JOIN).where(_is(job_id))
+        async with self._database.reading() as connection:
+            row = (await connection.execute(query)).first()
+        return None if row is None else self._scheduled(row)
+
+    async def list(self, kind: str) -> list[Scheduled]:
+        """All of a kind: what is due next comes first, what is paused last."""
+        query = select(schedules, jobs).join(jobs, _JOIN).where(schedules.c.kind == kind)
+        query = query.order_by(jobs.c.due_at.is_(None), jobs.c.due_at, schedules.c.dataset_id)
+        async with self._database.reading() as connection:
+            return [self._scheduled(row) for row in await connection.execute(query)]
+
+    async def _begin(self, connection: Any, job_id: JobId) -> None:
+        """Due by the schedule from now on, as if nothing had ever failed."""
+        row, now = await row_of(connection, job_id), self._now()
+        runs = Runs(now if row is None else row.made_up_until).begun(now)
+        due = due_by(await schedule_row(connection, job_id), job_id, runs)
+        values = {"due_at": due, "made_up_until": runs.made_up_until, "failures": 0}
+        await put_row(connection, job_id, row, values, now=now)
+
+    async def _set_paused(self, connection: Any, job_id: JobId, at: float | None) -> None:
+        changed = await connection.execute(update(schedules).where(_is(job_id)).values(paused_at=at))
+        if changed.rowcount == 0:
+            raise unscheduled(job_id)
+
+    def _scheduled(self, row: Row[Any]) -> Scheduled:
+        job_id = JobId(row.kind, DatasetId.from_text(row.dataset_id))
+        schedule = Schedule(row.cron, row.timezone, row.jitter_s)
+        return Scheduled(job_id, schedule, bool(row.foreign), row.paused_at, job_state(row, self._now()))
+
+
+def unscheduled(job_id: JobId) -> NotFound:
+    """There is no schedule of that job."""
+    return NotFound(f"the job '{job_id}' has no schedule", hint="odf schedule set REF CRON")
+
+
+def _is(job_id: JobId) -> Any:
+    return and_(schedules.c.kind == job_id.kind, schedules.c.dataset_id == str(job_id.dataset_id))

@@ -1,0 +1,192 @@
+"""``odf schedule``: which datasets are polled, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final
+
+import typer
+
+from catalog.catalog import Catalog
+from catalog.jobs import POLL, JobId
+from catalog.run_times import Schedule
+from catalog.schedules import Scheduled
+from cli.catalogs import catalog_of
+from cli.datasets import opened_repository
+from cli.durations import duration_s
+from cli.options import AsJson, RepositoryOption
+from cli.output import print_json, print_line, print_table
+from cli.polls import polls
+from opendatafabric.dataset_ref import parse_dataset_ref
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import DatasetNotFound, UnsupportedOperation
+from repo_server.schedule_states import plain_schedule
+from storage.repositories import DatasetRepository
+
+IS_GROUP = True
+app = typer.Typer(
+    help="""Poll datasets on a schedule. A worker does it: 'odf serve' starts one, 'odf worker' is one.
+
+\b
+Example:
+    odf schedule set us.noaa.seattle-weather "*/5 * * * *" --repo my-repository
+""",
+    no_args_is_help=True,
+)
+COLUMNS: Final = ("DATASET", "SCHEDULE", "LAST RUN", "NEXT RUN", "FAILURES", "STATE")
+Ref = Annotated[str, typer.Argument(metavar="REF", help="The dataset.")]
+
+
+@app.command("set")
+def set_(
+    ref: Ref,
+    cron: Annotated[str, typer.Argument(metavar="CRON", help="Minute, hour, day, month, weekday.")],
+    jitter: Annotated[
+        str | None, typer.Option("--jitter", metavar="TIME", help="Later by a part of it that stays the same: 5m.")
+    ] = None,
+    timezone: Annotated[str, typer.Option("--timezone", metavar="NAME", help="Whose clock it follows.")] = "UTC",
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Poll a dataset by that schedule from now on. A schedule that it has is replaced.
+
+    What was missed is made up for once. After a failure it is tried again after half a minute, then later each time up
+    to an hour.
+
+    \b
+    Example:
+        odf schedule set us.noaa.seattle-weather "*/5 * * * *" --repo my-repository
+        odf schedule set us.noaa.seattle-weather "0 6 * * MON-FRI" --timezone Europe/Berlin --jitter 10m
+    """
+    schedule = Schedule(cron, timezone, 0.0 if jitter is None else float(duration_s(jitter)))
+    asyncio.run(_set(repository, ref, schedule))
+    asyncio.run(_print_one(repository, ref, as_json=as_json))
+
+
+@app.command("list")
+def list_(repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """Show every schedule: when it ran last, when it runs next, how often in a row it failed and why.
+
+    \b
+    Example:
+        odf schedule list --repo my-repository
+    """
+    found = asyncio.run(_list(repository))
+    if as_json:
+        print_json([{"dataset": name, **plain} for name, plain in found])
+    else:
+        print_table(COLUMNS, [_cells(name, plain) for name, plain in found])
+
+
+@app.command()
+def remove(ref: Ref, repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """Poll a dataset no longer. A run that has begun goes on to its end.
+
+    \b
+    Example:
+        odf schedule remove us.noaa.seattle-weather --repo my-repository
+    """
+    asyncio.run(_change(repository, ref, lambda catalog, job_id: catalog.schedules.remove(job_id)))
+    if as_json:
+        print_json({"removed": ref})
+    else:
+        print_line(f"removed the schedule of {ref}")
+
+
+@app.command()
+def pause(ref: Ref, repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """Do not poll a dataset until 'odf schedule resume'.
+
+    \b
+    Example:
+        odf schedule pause us.noaa.seattle-weather --repo my-repository
+    """
+    asyncio.run(_change(repository, ref, lambda catalog, job_id: catalog.schedules.pause(job_id)))
+    asyncio.run(_print_one(repository, ref, as_json=as_json))
+
+
+@app.command()
+def resume(ref: Ref, repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """Poll a dataset again, from the next time on.
+
+    \b
+    Example:
+        odf schedule resume us.noaa.seattle-weather --repo my-repository
+    """
+    asyncio.run(_change(repository, ref, lambda catalog, job_id: catalog.schedules.resume(job_id)))
+    asyncio.run(_print_one(repository, ref, as_json=as_json))
+
+
+@app.command("run-now")
+def run_now(ref: Ref, repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """Have a worker poll a dataset as soon as one is free, whatever its schedule says, and without one too.
+
+    \b
+    Example:
+        odf schedule run-now us.noaa.seattle-weather --repo my-repository
+    """
+    asyncio.run(_change(repository, ref, lambda catalog, job_id: catalog.jobs.request(job_id), must_poll=True))
+    if as_json:
+        print_json({"requested": ref})
+    else:
+        print_line(f"{ref} is polled as soon as a worker is free")
+
+
+async def _set(repository: str, ref: str, schedule: Schedule) -> None:
+    job_id = await _job_id(repository, ref, must_poll=True)
+    async with catalog_of(repository) as catalog:
+        await catalog.schedules.set(job_id, schedule)
+
+
+async def _change(
+    repository: str, ref: str, change: Callable[[Catalog, JobId], Awaitable[None]], *, must_poll: bool = False
+) -> None:
+    job_id = await _job_id(repository, ref, must_poll=must_poll)
+    async with catalog_of(repository) as catalog:
+        await change(catalog, job_id)
+
+
+async def _job_id(repository: str, ref: str, *, must_poll: bool = False) -> JobId:
+    """By id a dataset is found that is no more: its schedule may be removed still."""
+    parsed = parse_dataset_ref(ref)
+    if isinstance(parsed, DatasetId) and not must_poll:
+        return JobId(POLL, parsed)
+    async with opened_repository(repository) as opened:
+        entry = await opened.find(parsed)
+        if must_poll and not await polls(entry):
+            raise UnsupportedOperation(
+                f"{entry.alias} has no source to poll", hint="data are pushed into it, or it is computed from others"
+            )
+        return JobId(POLL, entry.id)
+
+
+async def _print_one(repository: str, ref: str, *, as_json: bool) -> None:
+    job_id = await _job_id(repository, ref)
+    async with catalog_of(repository) as catalog:
+        found = await catalog.schedules.find(job_id)
+    plain = None if found is None else plain_schedule(found)
+    if as_json:
+        print_json({"dataset": ref, **(plain or {})})
+    elif plain is not None:
+        print_line(f"{ref}: {'paused' if plain['paused'] else 'polled next at ' + plain['nextRunAt']}")
+
+
+async def _list(repository: str) -> list[tuple[str, dict[str, Any]]]:
+    async with catalog_of(repository) as catalog:
+        found = await catalog.schedules.list(POLL)
+    async with opened_repository(repository) as opened:
+        return [(await _name(opened, each), plain_schedule(each)) for each in found]
+
+
+async def _name(repository: DatasetRepository, scheduled: Scheduled) -> str:
+    try:
+        return str((await repository.find(scheduled.id.dataset_id)).alias)
+    except DatasetNotFound:
+        return str(scheduled.id.dataset_id)
+
+
+def _cells(name: str, plain: dict[str, Any]) -> tuple[str, ...]:
+    cron = plain["cron"] if plain["timezone"] == "UTC" else f"{plain['cron']} {plain['timezone']}"
+    state = "running" if plain["running"] else plain["lastError"] or ("paused" if plain["paused"] else "well")
+    return name, cron, plain["lastRunAt"] or "never", plain["nextRunAt"] or "never", str(plain["failures"]), state

@@ -1,0 +1,77 @@
+"""The worker as a process: what it needs, from the settings, and what ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from catalog.catalog import open_catalog
+from catalog.jobs import POLL, ClaimedJob
+from cli.catalogs import settings_for
+from cli.datasets import opened_repository
+from cli.ingests import now_or
+from pipeline.fetch import FetchOptions
+from pipeline.poll_job import PollJob
+from pipeline.worker_client import WorkerClient
+from repo_server.config import Settings, allowed_variables
+from repo_server.ingesting import ForeignEngine
+from repo_server.logs import redacted, start_logging
+from storage.repositories import DatasetRepository
+from verify.worker import LOG, JobWorker
+
+
+async def run_worker(
+    repository: str, *, allowed: Sequence[str], attached: bool, on_ready: Callable[[], None], once: bool = False
+) -> None:
+    """Do the jobs of the repository's catalog until SIGTERM, Ctrl-C or, if ``attached``, the end of standard input.
+
+    With ``once`` what is due now, and no more.
+    """
+    settings = settings_for(repository)
+    start_logging(settings.log_level)
+    async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as opened:
+        polling = _polling(settings, opened, allowed)
+
+        async def poll(job: ClaimedJob) -> dict[str, object]:
+            return await polling.run(job.id.dataset_id, foreign=job.foreign)
+
+        worker = JobWorker(catalog.jobs, {POLL: poll}, redacted=redacted)
+        async with _stop_asked(attached=attached) as stop:
+            on_ready()
+            await (worker.run_all_due() if once else worker.run_until(stop, grace_s=settings.stop_s))
+            LOG.info("stopping")
+
+
+def _polling(settings: Settings, repository: DatasetRepository, allowed: Sequence[str]) -> PollJob:
+    options = settings.spark_worker_options
+    client = WorkerClient(settings.spark_worker_place, options, say=lambda what: LOG.info("%s", what))
+    variables = allowed_variables([*settings.source_variables, *allowed])
+    return PollJob(repository, client, ForeignEngine(settings), FetchOptions(variables), lambda: now_or(None))
+
+
+@asynccontextmanager
+async def _stop_asked(*, attached: bool) -> AsyncIterator[asyncio.Event]:
+    """Set when the process is to stop."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    watching = asyncio.create_task(_until_input_ends(stop)) if attached else None
+    try:
+        yield stop
+    finally:
+        if watching is not None:
+            watching.cancel()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+async def _until_input_ends(stop: asyncio.Event) -> None:
+    """Whoever started us holds the other end of standard input, and lets go of it when he dies."""
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
+    await reader.read()
+    stop.set()

@@ -1,0 +1,161 @@
+"""Jobs are done by one worker at a time, taken over from dead ones, and their ends are noted."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from catalog.catalog import Catalog, open_catalog
+from catalog.engine import sqlite_url
+from catalog.jobs import LOST, POLL, ClaimedJob, JobId, JobState
+from catalog.run_times import Schedule
+from opendatafabric.did import new_dataset_id
+from opendatafabric.errors import Conflict
+from tests.catalog.conftest import Clock
+
+WEATHER = JobId(POLL, new_dataset_id(b"weather".ljust(32)))
+MINUTELY = Schedule("* * * * *")
+
+
+async def claim(catalog: Catalog, owner: str = "me") -> ClaimedJob | None:
+    return await catalog.jobs.claim_due([POLL], owner, lease_s=60)
+
+
+async def claimed(catalog: Catalog, owner: str = "me") -> ClaimedJob:
+    """A job that must be there."""
+    job = await claim(catalog, owner)
+    assert job is not None
+    return job
+
+
+async def state(catalog: Catalog) -> JobState:
+    found = await catalog.jobs.state(WEATHER)
+    assert found is not None
+    return found
+
+
+async def test_a_job_that_was_asked_for_is_done_once(catalog: Catalog, clock: Clock) -> None:
+    assert await catalog.jobs.state(WEATHER) is None
+    await catalog.jobs.request(WEATHER)
+    assert await catalog.jobs.are_any([POLL])
+    job = await claimed(catalog)
+    assert (job.id, job.foreign) == (WEATHER, False)
+    assert (await state(catalog)).is_running
+    clock.now += 5
+    await catalog.jobs.finish(job, outcome={"blocks": 2})
+    expected = JobState(None, False, clock.now - 5, clock.now, clock.now, 0, None, {"blocks": 2})
+    assert await state(catalog) == expected
+    assert not await catalog.jobs.are_any([POLL])
+    assert await claim(catalog) is None
+
+
+async def test_workers_take_the_kinds_they_know(catalog: Catalog) -> None:
+    await catalog.jobs.request(WEATHER)
+    assert await catalog.jobs.claim_due(["verify"], "me", lease_s=60) is None
+    assert not await catalog.jobs.are_any(["verify"])
+
+
+async def test_of_many_workers_one_gets_a_job(catalog: Catalog, url: str, clock: Clock) -> None:
+    await catalog.jobs.request(WEATHER)
+    async with open_catalog(url, now=clock) as other:
+        found = await asyncio.gather(*(claim(each, str(number)) for number in range(4) for each in (catalog, other)))
+    assert len([job for job in found if job is not None]) == 1
+
+
+async def test_a_job_that_is_being_done_cannot_be_asked_for(catalog: Catalog) -> None:
+    await catalog.jobs.request(WEATHER)
+    await claimed(catalog)
+    with pytest.raises(Conflict):
+        await catalog.jobs.request(WEATHER)
+
+
+async def test_a_dead_workers_job_is_taken_over_when_its_lease_ends(catalog: Catalog, clock: Clock) -> None:
+    await catalog.jobs.request(WEATHER)
+    dead = await claimed(catalog, "dead")
+    clock.now += 40
+    assert await catalog.jobs.renew(dead, lease_s=60)
+    clock.now += 59
+    assert await claim(catalog) is None
+    clock.now += 1
+    await claimed(catalog)
+    assert (await state(catalog)).error == LOST
+    assert not await catalog.jobs.renew(dead, lease_s=60)
+    await catalog.jobs.finish(dead, error="late")
+    await catalog.jobs.release(dead)
+    assert ((await state(catalog)).is_running, (await state(catalog)).error) == (True, LOST)
+
+
+async def test_every_worker_that_a_job_kills_counts_as_a_failure(catalog: Catalog, clock: Clock) -> None:
+    await catalog.schedules.set(WEATHER, MINUTELY)
+    clock.now += 60
+    for failures in range(4):
+        await claimed(catalog)
+        assert (await state(catalog)).failures == failures
+        clock.now += 60
+
+
+async def test_a_job_that_is_given_back_is_due_at_once_and_no_failure(catalog: Catalog) -> None:
+    await catalog.jobs.request(WEATHER)
+    await catalog.jobs.release(await claimed(catalog))
+    await claimed(catalog, "other")
+    assert ((await state(catalog)).failures, (await state(catalog)).error) == (0, None)
+
+
+async def test_a_failure_is_noted_and_the_last_success_stays(catalog: Catalog, clock: Clock) -> None:
+    await catalog.schedules.set(WEATHER, MINUTELY)
+    clock.now += 60
+    await catalog.jobs.finish(await claimed(catalog), outcome={"blocks": 1})
+    well_at = clock.now
+    clock.now += 60
+    await catalog.jobs.finish(await claimed(catalog), error="away")
+    found = await state(catalog)
+    assert (found.failures, found.error, found.succeeded_at, found.outcome) == (1, "away", well_at, {"blocks": 1})
+    assert found.due_at is not None
+    assert clock.now + 15 <= found.due_at <= clock.now + 30
+
+
+async def test_jobs_of_strangers_schedules_are_marked(catalog: Catalog, clock: Clock) -> None:
+    await catalog.schedules.set(WEATHER, MINUTELY, foreign=True)
+    clock.now += 60
+    assert (await claimed(catalog)).foreign
+
+
+STEPS = st.lists(st.sampled_from(["claim", "finish", "fail", "release", "die", "renew", "ask", "later", "back"]))
+
+
+@settings(max_examples=10)
+@given(steps=STEPS)
+async def test_whatever_workers_do_no_two_hold_a_job_at_once(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str]
+) -> None:
+    clock = Clock()
+    async with open_catalog(sqlite_url(tmp_path_factory.mktemp("jobs") / "catalog.sqlite"), now=clock) as catalog:
+        await catalog.schedules.set(WEATHER, MINUTELY)
+        held: tuple[ClaimedJob, float] | None = None
+        for number, step in enumerate(steps):
+            held = await taken(catalog, clock, step, str(number), held)
+
+
+async def taken(
+    catalog: Catalog, clock: Clock, step: str, owner: str, held: tuple[ClaimedJob, float] | None
+) -> tuple[ClaimedJob, float] | None:
+    """Take one step; who holds the job afterwards and until when."""
+    lives = held is not None and held[1] > clock.now
+    if step == "claim":
+        job = await claim(catalog, owner)
+        assert job is None or not lives
+        return held if job is None else (job, clock.now + 60)
+    if step in {"later", "back"}:
+        clock.now += 61 if step == "later" else -30
+    elif step == "ask" and not lives:
+        await catalog.jobs.request(WEATHER)
+    elif held is not None and step == "renew":
+        assert await catalog.jobs.renew(held[0], lease_s=60)
+        return held[0], clock.now + 60
+    elif held is not None and step in {"finish", "fail", "release"}:
+        await (catalog.jobs.release(held[0]) if step == "release" else catalog.jobs.finish(held[0], error=None))
+        return None
+    return held

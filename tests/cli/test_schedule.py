@@ -1,0 +1,138 @@
+"""``odf schedule`` and the worker that does it: set, listed, run, failed, paused, removed."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.runner import Ran, odf
+from tests.source_tree import ROOT
+
+SOURCES = ROOT / "examples" / "sources"
+WEATHER = "us.noaa.seattle-weather"
+WORKER = (sys.executable, "-m", "cli.main", "worker")
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a dataset whose source is gone."""
+    monkeypatch.setenv("ODF_REPO", str(tmp_path / "mine"))
+    odf("init", tmp_path / "mine")
+    text = (SOURCES / "seattle-weather.yaml").read_text()
+    (tmp_path / "weather.yaml").write_text(text.replace("/data/seattle", f"{tmp_path}/gone"))
+    assert odf("add", tmp_path / "weather.yaml", SOURCES / "airports.yaml").code == 0
+    return tmp_path / "mine"
+
+
+def listed() -> list[dict[str, Any]]:
+    """The schedules."""
+    found: Any = odf("schedule", "list", "--json").json()
+    return list(found)
+
+
+def test_a_schedule_is_set_and_listed(mine: Path) -> None:
+    ran = odf("schedule", "set", WEATHER, "0 6 * * *", "--timezone", "Europe/Berlin", "--jitter", "10m")
+    assert ran.code == 0, ran.stderr
+    assert ran.lines[0].startswith(f"{WEATHER}: polled next at 2")
+    (found,) = listed()
+    assert (found["dataset"], found["cron"], found["timezone"]) == (WEATHER, "0 6 * * *", "Europe/Berlin")
+    assert (found["jitterS"], found["lastRunAt"], found["lastError"], found["failures"]) == (600, None, None, 0)
+    assert WEATHER in odf("schedule", "list").lines[1]
+
+
+def test_a_run_that_was_asked_for_is_done_by_the_worker_and_its_failure_is_shown(mine: Path) -> None:
+    odf("schedule", "set", WEATHER, "0 6 * * *")
+    assert odf("schedule", "run-now", WEATHER).code == 0
+    ran = odf("worker", "--once", "--json")
+    assert (ran.code, ran.json_lines()) == (0, [{"ready": True}])
+    (found,) = listed()
+    assert "gone-weather.csv is not there" in found["lastError"]
+    assert (found["failures"], found["lastSuccessAt"], found["running"]) == (1, None, False)
+    assert found["nextRunAt"] > found["lastRunAt"]
+    assert "is not there" in odf("schedule", "list").lines[1]
+
+
+def test_a_worker_with_nothing_to_do_does_nothing(mine: Path) -> None:
+    odf("schedule", "set", WEATHER, "0 6 * * *")
+    assert odf("worker", "--once").lines == ["ready"]
+    assert listed()[0]["lastRunAt"] is None
+
+
+def test_a_paused_schedule_has_no_next_run_until_it_is_resumed(mine: Path) -> None:
+    odf("schedule", "set", WEATHER, "0 6 * * *")
+    assert odf("schedule", "pause", WEATHER).lines == [f"{WEATHER}: paused"]
+    assert (listed()[0]["paused"], listed()[0]["nextRunAt"]) == (True, None)
+    assert "polled next at" in odf("schedule", "resume", WEATHER).lines[0]
+    assert listed()[0]["paused"] is False
+
+
+def test_a_removed_schedule_is_gone_also_when_its_dataset_is(mine: Path) -> None:
+    odf("schedule", "set", WEATHER, "0 6 * * *")
+    dataset_id = next(str(row["id"]) for row in odf("list", "--json").json() if row["name"] == WEATHER)  # type: ignore[attr-defined]
+    for folder in mine.glob("*/refs"):
+        shutil.rmtree(folder.parent)
+    assert listed()[0]["dataset"] == dataset_id
+    assert odf("schedule", "remove", dataset_id).code == 0
+    assert listed() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("set", WEATHER, "often"), 3),
+        (("set", WEATHER, "0 0 31 2 *"), 3),
+        (("set", WEATHER, "0 6 * * *", "--timezone", "Mars/Olympus"), 3),
+        (("set", WEATHER, "0 6 * * *", "--jitter", "2d"), 3),
+        (("set", WEATHER, "0 6 * * *", "--jitter", "soon"), 2),
+        (("set", "us.faa.airports", "0 6 * * *"), 1),
+        (("set", "nowhere", "0 6 * * *"), 4),
+        (("run-now", "us.faa.airports"), 1),
+        (("pause", WEATHER), 4),
+        (("remove", WEATHER), 4),
+    ],
+)
+def test_what_cannot_be_is_refused(mine: Path, words: tuple[str, ...], code: int) -> None:
+    ran: Ran = odf("schedule", *words)
+    assert ran.code == code, ran.stderr
+    assert listed() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "input"])
+def test_a_worker_ends_when_it_is_told_to(mine: Path, end: str) -> None:
+    command = [*WORKER, *(["--attached"] if end == "input" else [])]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == "ready\n"
+        if end == "input":
+            process.stdin.close()
+        else:
+            process.send_signal(getattr(signal, end))
+        assert process.wait(20) == 0
+
+
+@pytest.mark.slow
+def test_a_job_of_a_worker_that_was_killed_is_held_until_its_lease_ends(mine: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        text = (SOURCES / "seattle-weather.yaml").read_text().replace(WEATHER, "silent")
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/weather.csv"
+        (tmp_path / "silent.yaml").write_text(text.replace("file:///data/seattle-weather.csv", address))
+        odf("add", tmp_path / "silent.yaml")
+        odf("schedule", "set", "silent", "0 6 * * *")
+        odf("schedule", "run-now", "silent")
+        with subprocess.Popen(WORKER, cwd=ROOT, stdout=subprocess.PIPE) as process:
+            silent.settimeout(30)
+            waiting, _ = silent.accept()
+            assert listed()[0]["running"]
+            process.kill()
+        waiting.close()
+    assert listed()[0]["running"]
+    assert odf("schedule", "run-now", "silent").code == 5
