@@ -316,6 +316,18 @@ FETCH_S_MAX: Final = 6 * 3_600
 FTP_LINES_MAX: Final = 1_000
 """Most lines that an FTP server says for one file: a greeting of some dozens, and one for each command."""
 
+FETCH_RECORDS_TARGET: Final = 10_000
+"""Records after which a source that goes on for ever is asked no more: they become a block, as in the reference."""
+
+MQTT_MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
+"""Largest message taken from a broker; the protocol allows 256 MiB."""
+
+MQTT_IDLE_S: Final = 1
+"""A broker that sends nothing for so long has nothing more, as in the reference."""
+
+MQTT_DRAIN_S_MAX: Final = 300
+"""A block is made after so long, however few messages there are: a topic may trickle for ever."""
+
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""
 

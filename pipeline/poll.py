@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +18,7 @@ from opendatafabric.errors import RefConflict, UnsupportedOperation
 from opendatafabric.instant import Instant
 from opendatafabric.limits import POLL_ITERATIONS_MAX
 from opendatafabric.metadata.events import AddData, SetPollingSource
-from opendatafabric.metadata.sources import FetchStepUrl, SourceCachingForever
+from opendatafabric.metadata.sources import FetchStepMqtt, FetchStepUrl, SourceCachingForever
 from pipeline.commit import Outcome, Position, position_of
 from pipeline.fetch import FetchOptions, fetch
 from pipeline.ingest import Engine, Given, ingest
@@ -54,18 +56,23 @@ async def poll(
         RefConflict: another write came in between.
         OdfError: as ``ingest``.
     """
+    asking = replace(options, dataset=(await dataset.seed()).dataset_id.multibase)
     for _ in range(POLL_ITERATIONS_MAX):
         position = await position_of(dataset)
         source = polling_source(position)
         if not fetch_uncacheable and await _is_done(dataset, position, source):
             return
         with TemporaryDirectory(prefix="odf-poll-") as name:
-            fetched = await fetch(source.fetch, position.source_state, Path(name), options)
+            fetched = await fetch(source.fetch, position.source_state, Path(name), asking)
             if fetched is None:
                 return
-            source_file = await asyncio.to_thread(unpack, fetched.file, source.prepare or (), Path(name))
-            given = Given(source_file, fetched.event_time, fetched.state)
-            yield await ingest(dataset, engine, given, choose=partial(_unless_moved, position), system_time=clock())
+            async with aclosing(fetched):
+                source_file = await asyncio.to_thread(unpack, fetched.file, source.prepare or (), Path(name))
+                given = Given(source_file, fetched.event_time, fetched.state)
+                choose = partial(_unless_moved, position)
+                outcome = await ingest(dataset, engine, given, choose=choose, system_time=clock())
+                await fetched.confirm()
+            yield outcome
         if not fetched.has_more:
             return
 
@@ -77,7 +84,7 @@ async def _is_done(dataset: Dataset, position: Position, source: SetPollingSourc
     fetch_step = source.fetch
     if isinstance(fetch_step, FetchStepUrl) and isinstance(fetch_step.cache, SourceCachingForever):
         return await _gave_something(dataset, position)
-    return position.source_state is None
+    return position.source_state is None and not isinstance(fetch_step, FetchStepMqtt)
 
 
 async def _gave_something(dataset: Dataset, position: Position) -> bool:

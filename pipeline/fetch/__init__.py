@@ -10,9 +10,10 @@ from pathlib import Path
 
 from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.metadata.slices import SourceState
-from opendatafabric.metadata.sources import FetchStep, FetchStepFilesGlob, FetchStepUrl
+from opendatafabric.metadata.sources import FetchStep, FetchStepFilesGlob, FetchStepMqtt, FetchStepUrl
 from pipeline.fetch.fetched import Fetched, FetchOptions
 from pipeline.fetch.files_glob import fetch_files_glob
+from pipeline.fetch.mqtt import fetch_mqtt
 from pipeline.fetch.url import fetch_url
 
 __all__ = ["FetchOptions", "Fetched", "fetch"]
@@ -27,14 +28,18 @@ async def fetch(step: FetchStep, state: SourceState | None, folder: Path, option
         LimitExceeded: it gave more than may be taken.
         UnsupportedOperation: a kind of source, or a place, that is not read.
         AccessDenied: a variable that the step names may not be used, or the place is not open to this poll.
+        ProtocolViolation: it broke the rules of how it speaks.
+        MalformedSource: it gave what can be no records.
         MalformedManifest: an address, a header or a template that is none.
     """
     if isinstance(step, FetchStepUrl):
         return await fetch_url(step, state, folder, options)
     if isinstance(step, FetchStepFilesGlob):
         return await fetch_files_glob(step, state, options)
+    if isinstance(step, FetchStepMqtt):
+        return await fetch_mqtt(step, folder / "fetched", options)
     raise UnsupportedOperation(
         f"sources of kind {type(step).__name__.removeprefix('FetchStep')} are not polled",
-        expected="Url or FilesGlob",
+        expected="Url, FilesGlob or Mqtt",
         hint="fetch it yourself and use odf ingest",
     )

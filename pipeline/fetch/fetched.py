@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.slices import SourceState
@@ -15,6 +16,18 @@ ETAG = "odf/etag"
 LAST_MODIFIED = "odf/last-modified"
 
 
+class Receipt(Protocol):
+    """What a source wants to hear of its records, for as long as it waits."""
+
+    async def confirm(self) -> None:
+        """The records are in the dataset: the source may forget them."""
+        ...
+
+    async def close(self) -> None:
+        """The source need not wait any longer; what was not confirmed it will give again."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """``event_time`` is what the source says of its records' time; with ``has_more`` another poll finds more."""
@@ -23,16 +36,28 @@ class Fetched:
     state: SourceState | None
     event_time: Instant | None = None
     has_more: bool = False
+    receipt: Receipt | None = None
+
+    async def confirm(self) -> None:
+        """Tell the source, if it wants to hear of it, that the records are in the dataset."""
+        if self.receipt is not None:
+            await self.receipt.confirm()
+
+    async def aclose(self) -> None:
+        """Let go of the source."""
+        if self.receipt is not None:
+            await self.receipt.close()
 
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """``variables`` are those that templates ``${{ env.NAME }}`` may name.
+    """``variables`` are those that templates ``${{ env.NAME }}`` may name, ``dataset`` is the id of who asks.
 
     ``private_places`` opens files of this machine and addresses that not everybody reaches: for sources of one's own.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
+    dataset: str = "unknown"
     private_places: bool = True
 
 
