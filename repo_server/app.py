@@ -22,6 +22,7 @@ from opendatafabric.names import AccountName
 from pipeline.ingest import Engine
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
+from repo_server.background.worker import WorkerProcess
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.directory import Directory
@@ -218,6 +219,8 @@ async def _made(
     if settings.ipfs_provider:
         keys = await asyncio.to_thread(IpnsKeys.open, settings.ipfs_key_path)
         services.publisher = Publisher(repository, directory, catalog, keys, services.now)
+    if settings.run_worker:
+        services.worker = WorkerProcess(settings, catalog.jobs)
     return services
 
 
@@ -244,6 +247,8 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
     if services.mirrors is not None:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
+    if services.worker is not None:
+        tasks.append(asyncio.create_task(services.worker.run_for_ever()))
     if services.settings.scrub_interval_s:
         tasks.append(asyncio.create_task(_scrubbing(services).run_for_ever()))
     publishing = [] if services.publisher is None else [asyncio.create_task(services.publisher.run())]
@@ -269,6 +274,8 @@ def _scrubbing(services: Services) -> ScrubRunner:
 async def _end_conversations(application: web.Application) -> None:
     services = application[SERVICES]
     services.stopping = True
+    if services.worker is not None:
+        services.worker.stop()
     sockets = list(services.sockets)
     if sockets:
         closing = (socket.close(code=WSCloseCode.GOING_AWAY, message=b"the server stops") for socket in sockets)

@@ -149,6 +149,7 @@ class Settings(BaseSettings):
         10_737_418_240, gt=0, description="room for it; what was used longest ago goes first"
     )
     run_mirrors: bool = Field(True, description="whether this server runs the mirrors of its catalog")
+    run_worker: bool = Field(True, description="whether this server starts a worker for what is scheduled")
     java_home: str | None = Field(
         None,
         validation_alias=AliasChoices("ODF_JAVA_HOME", "JAVA_HOME"),
@@ -252,6 +253,25 @@ class Settings(BaseSettings):
         raise MalformedInput(
             f"setting {setting} is needed when the repository is no folder", hint=f"set ODF_{setting.upper()}"
         )
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Our environment for a child process, with what was set in other ways besides."""
+    given = {name: _as_text(getattr(settings, name)) for name in settings.model_fields_set}
+    return {**os.environ, **{f"ODF_{name.upper()}": text for name, text in given.items() if text is not None}}
+
+
+def _as_text(value: object) -> str | None:
+    """A setting as a variable says it."""
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    return None if value is None else str(value)
 
 
 def allowed_variables(names: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,20 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from repo_server.config import Tenancy
-from repo_server.handlers import datasets, files, health, ingest, ipfs, login, mirrors, routing, simple, smart, uploads
+from repo_server.handlers import (
+    datasets,
+    files,
+    health,
+    ingest,
+    ipfs,
+    login,
+    mirrors,
+    routing,
+    schedules,
+    simple,
+    smart,
+    uploads,
+)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
@@ -63,6 +76,9 @@ DATASET_ROUTES: Final = (
     Route("PUT", "/data/{hash}", simple.put_data, "send a data slice"),
     Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint"),
     Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint"),
+    Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went"),
+    Route("PUT", "/schedule", schedules.put_schedule, "poll the dataset by a schedule"),
+    Route("DELETE", "/schedule", schedules.delete_schedule, "poll it no longer"),
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset"),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)"),
     Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)"),

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from catalog.catalog import Catalog
 from repo_server.background.mirror import MirrorRunner
+from repo_server.background.worker import WorkerProcess
 from repo_server.config import Settings
 from repo_server.directory import Directory
 from repo_server.identity import Identities
@@ -37,6 +38,8 @@ class Services:
     base_url: str = ""
     mirrors: MirrorRunner | None = None
     """Set where the server runs mirrors."""
+    worker: WorkerProcess | None = None
+    """Set where the server starts a worker."""
     metrics: Metrics = field(default_factory=Metrics)
     publisher: Publisher | None = None
     """Set where the server provides for IPFS."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 
 from opendatafabric.errors import NotFound, OdfError
 from opendatafabric.names import AccountName
 from opendatafabric.spec import SPEC_VERSION
+from repo_server.background.worker import WorkerState
 from repo_server.config import MetricsAccess
 from repo_server.gate import require_admin
 from repo_server.metrics import CONTENT_TYPE
@@ -32,7 +33,7 @@ async def get_ready(request: web.Request) -> web.StreamResponse:
     services = request.app[SERVICES]
     reason = "stopping" if services.stopping else await _what_is_wrong(services)
     if reason is None:
-        return json_response({"ok": True})
+        return json_response({"ok": True, **_worker(services)})
     return json_response({"ok": False, "reason": reason}, status=HTTPStatus.SERVICE_UNAVAILABLE)
 
 
@@ -58,6 +59,12 @@ async def get_metrics(request: web.Request) -> web.StreamResponse:
         await require_admin(request)
     text = await services.metrics.text(services.catalog, running=services.requests, now=services.now())
     return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
+
+
+def _worker(services: Services) -> dict[str, Any]:
+    """How the worker is, once there was something for it to do. Datasets are served without it."""
+    worker = services.worker
+    return {} if worker is None or worker.state is WorkerState.NOT_NEEDED else {"worker": worker.as_dict()}
 
 
 async def _what_is_wrong(services: Services) -> str | None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +21,7 @@ import pytest
 from tests.cli.runner import Ran, odf
 from tests.source_tree import ROOT
 
+HOW_TO = ROOT / "docs" / "how-to" / "poll-on-a-schedule.md"
 SOURCES = ROOT / "examples" / "sources"
 WEATHER = "us.noaa.seattle-weather"
 WORKER = (sys.executable, "-m", "cli.main", "worker")
@@ -136,3 +143,49 @@ def test_a_job_of_a_worker_that_was_killed_is_held_until_its_lease_ends(mine: Pa
         waiting.close()
     assert listed()[0]["running"]
     assert odf("schedule", "run-now", "silent").code == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
+def test_a_server_has_a_worker_once_something_is_scheduled_and_it_ends_with_the_server(mine: Path, end: str) -> None:
+    odf("schedule", "set", WEATHER, "0 6 * * *")
+    command = [sys.executable, "-m", "cli.main", "serve", "--port", "0", "--json"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = json.loads(server.stdout.readline())["address"]
+        wait_until(lambda: "running" in ready(address))
+        (worker,) = children_of(server.pid)
+        odf("schedule", "run-now", WEATHER)
+        wait_until(lambda: "is not there" in str(listed()[0]["lastError"]))
+        server.send_signal(getattr(signal, end))
+    wait_until(lambda: not Path(f"/proc/{worker}").exists())
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_how_to_poll_on_a_schedule(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (commands,) = re.findall(r"^```sh\n(.*?)^```", HOW_TO.read_text(), re.MULTILINE | re.DOTALL)
+    set_it, show_it, work = (shlex.split(line)[1:] for line in commands.splitlines())
+    monkeypatch.chdir(mine.parent)
+    mine.rename("my-repository")
+    assert odf(*set_it).code == 0
+    assert WEATHER in odf(*show_it).lines[1]
+    assert odf(*work, "--once").lines == ["ready"]
+
+
+def ready(address: str) -> str:
+    """What the server says of itself."""
+    with urllib.request.urlopen(f"{address}/system/ready") as answer:
+        return str(answer.read())
+
+
+def children_of(pid: int) -> list[str]:
+    """Processes that a process started."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for what other processes bring about."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
