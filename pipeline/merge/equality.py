@@ -35,10 +35,10 @@ def _values_differ(one: Any, other: Any) -> Mask:
         return differs
     if types.is_nested(one.type):
         return _lists_differ(one, other)
-    different: Mask = _mask(pc.not_equal(one, other if other.type == one.type else other.cast(one.type)))
     if types.is_floating(one.type):
-        different &= ~(_mask(pc.is_nan(one)) & _mask(pc.is_nan(other)))
-    return different
+        one, other = one.cast(pa.float64()), other.cast(pa.float64())
+        return _mask(pc.not_equal(one, other)) & ~(_mask(pc.is_nan(one)) & _mask(pc.is_nan(other)))
+    return _mask(pc.not_equal(one, other if other.type == one.type else other.cast(one.type)))
 
 
 def _lists_differ(one: Any, other: Any) -> Mask:
@@ -68,5 +68,6 @@ def _numbers(column: Any) -> Any:
     return column.to_numpy(zero_copy_only=False)
 
 
-def _mask(column: Any) -> Any:
-    return _numbers(column).astype(bool)
+def _mask(column: Any) -> Mask:
+    found: Mask = _numbers(column).astype(bool)
+    return found

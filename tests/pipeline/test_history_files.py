@@ -48,6 +48,7 @@ class Watched:
     def __init__(self, root: Path) -> None:
         self.root, self._engine = root, LocalEngine(root / "engine")
         self.given: list[dict[str, int]] = []
+        self.given_bytes = 0
 
     @property
     def projections(self) -> Path:
@@ -59,6 +60,7 @@ class Watched:
     async def run(self, job: str, arguments: dict[str, Any]) -> dict[str, Any]:
         files = {kind: [Path(path) for path in arguments[kind]] for kind in ("runs", "slices")}
         self.given.append({kind: len(paths) for kind, paths in files.items()})
+        self.given_bytes = sum(path.stat().st_size for paths in files.values() for path in paths)
         return await self._engine.run(job, arguments)
 
 
@@ -179,6 +181,17 @@ class TestGiven:
             await push(dataset, engine, cities(folder, kyiv=number, **{f"city{number}": 1}), on=number + 2)
         assert [given["slices"] for given in engine.given] == [0] * 12
         assert max(given["runs"] for given in engine.given) <= 6
+
+    @pytest.mark.slow
+    async def test_after_a_thousand_ingests_a_job_is_given_a_few_files(self, engine: Watched, folder: Path) -> None:
+        dataset, file = await new_dataset(csv_source(MergeStrategyLedger(("city",)))), folder / "input"
+        for number in range(1_000):
+            file.write_text(f"city,population\ncity {number},1\n")
+            await push(dataset, engine, file, on=2)
+        assert not (await push(dataset, engine, file, on=2)).changed
+        assert engine.given[-1]["slices"] == 0
+        assert max(given["runs"] for given in engine.given) <= 15
+        assert engine.given_bytes < 100_000
 
     async def test_only_slices_that_came_from_elsewhere_are_given(self, engine: Watched, folder: Path) -> None:
         dataset = await new_dataset(csv_source(CITY))
