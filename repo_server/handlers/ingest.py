@@ -93,7 +93,7 @@ async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Re
     parameters = replace(parameters, input_format=_format_of_upload(FileUpload.from_upload(upload)))
     try:
         done = await services.ingests.run(_wanted(found, parameters, uploads.file_of(upload), fingerprint))
-    except FileNotFoundError:
+    except NotFound:
         raise NotFound("the upload was ingested elsewhere, or given up") from None
     await uploads.cancel(upload_id)
     return _answer(done)

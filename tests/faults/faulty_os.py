@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from storage import folder_changes
@@ -18,6 +19,9 @@ COUNTED = {
     *("open", "close", "read", "pread", "write", "fsync", "fdatasync", "rename", "link", "unlink", "mkdir"),
     *("stat", "fstat", "listdir"),
 }
+CHANGING = {"write", "fsync", "fdatasync", "rename", "link", "unlink", "mkdir"}
+"""Being killed before any other call is being killed before the next one of these."""
+
 WRITERS = {"write", "open", "mkdir", "link", "rename"}
 """Calls that a full disk can fail."""
 
@@ -27,9 +31,9 @@ Strike = Callable[[str], None]
 class FaultyOs:
     """``os`` with call number ``strike_at`` (from 1) struck."""
 
-    def __init__(self, strike_at: int, strike: Strike) -> None:
+    def __init__(self, strike_at: int, strike: Strike, counted: Set[str] = COUNTED) -> None:
         self.calls: list[str] = []
-        self._strike_at, self._strike = strike_at, strike
+        self._strike_at, self._strike, self._those = strike_at, strike, counted
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
@@ -44,8 +48,9 @@ class FaultyOs:
 
     def _counted(self, name: str, real: Callable[..., Any], *, about: str = "") -> Any:
         def call(*arguments: Any, **keywords: Any) -> Any:
-            self.calls.append(about + name)
-            struck = len(self.calls) == self._strike_at
+            counts = name in self._those or name == "syncfs"
+            self.calls.extend([about + name] * counts)
+            struck = counts and len(self.calls) == self._strike_at
             if struck and name != "close":
                 self._strike(name)
             result = real(*arguments, **keywords)
@@ -68,9 +73,9 @@ class NotesOs:
 
 
 @contextmanager
-def installed(faulty: FaultyOs) -> Iterator[None]:
-    """Let the stores run on ``faulty``."""
-    modules = (durable, objects, pending, quarantine_files, refs, folder_changes)
+def installed(faulty: FaultyOs, *others: ModuleType) -> Iterator[None]:
+    """Let the stores run on ``faulty``, and ``others`` that write."""
+    modules = (durable, objects, pending, quarantine_files, refs, folder_changes, *others)
     real_flush = durable.flush_file_system
     try:
         for module in modules:

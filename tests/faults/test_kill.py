@@ -19,11 +19,11 @@ PROJECT = Path(__file__).parent.parent.parent
 SYSCALLS = ["write", "fsync", "fdatasync", "syncfs", "renameat", "linkat", "unlinkat"]
 
 
-def killed_at_every_call(folder: Path, name: str) -> int:
+def killed_at_every_call(folder: Path, name: str, killer: str = "killer") -> int:
     """How many calls there were."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.killer", str(folder), name],
-        cwd=PROJECT, capture_output=True, text=True, timeout=300, check=False,
+        [sys.executable, "-m", f"tests.faults.{killer}", str(folder), name],
+        cwd=PROJECT, capture_output=True, text=True, timeout=500, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return int(done.stdout)
@@ -38,6 +38,12 @@ def test_a_process_killed_at_any_call_leaves_the_old_or_the_new_state(tmp_path: 
 @pytest.mark.parametrize("chore", CHORES, ids=lambda chore: chore.name)
 def test_keeping_a_repository_may_be_killed_at_any_call_and_repeated(tmp_path: Path, chore: Chore) -> None:
     assert killed_at_every_call(tmp_path, chore.name) > 50
+
+
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize("name", ["push", "poll"])
+def test_an_ingest_killed_at_any_call_and_repeated_is_one_block(tmp_path: Path, name: str) -> None:
+    assert killed_at_every_call(tmp_path, name, "ingest_killer") > 20
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from opendatafabric.codec.block_codec import decode_block
+from opendatafabric.codec.block_codec import decode_block, encode_block
 from opendatafabric.data.arrow_storage import without_views
 from opendatafabric.layout import data_key
 from opendatafabric.metadata.block import HashedBlock
@@ -147,4 +147,6 @@ class TestDatasetsOfTheReference:
 
     async def test_the_blocks_decode_and_encode_to_the_same_bytes(self, made: Made) -> None:
         for block in made.ours:
-            assert decode_block(block.raw) == block
+            decoded = decode_block(block.raw)
+            assert decoded == block
+            assert encode_block(decoded.block) == block
