@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from cli.output import print_json, print_line
+from cli.meter import Measured
+from cli.output import format_bytes, print_json, print_line
 from opendatafabric.instant import Instant
 from pipeline.commit import Outcome
 
@@ -23,17 +24,18 @@ def now_or(moment: Instant | None) -> Instant:
     return moment or Instant.from_datetime(datetime.now(UTC))
 
 
-def print_outcome(name: str, outcome: Outcome, *, file: str | None = None, as_json: bool) -> None:
+def print_outcome(name: str, outcome: Outcome, measured: Measured, *, file: str | None = None, as_json: bool) -> None:
     """One line, or one JSON object a line."""
     if as_json:
-        print_json(_as_dict(name, outcome, file), indent=None)
+        print_json(_as_dict(name, outcome, measured, file), indent=None)
         return
     rows = outcome.answer.rows
+    pace = f"({format_bytes(measured.size)} in {measured.seconds:.1f} s, {measured.per_s(rows.read):,.0f} records/s)"
     if not outcome.changed:
-        print_line(f"{name}: nothing new, {rows.read} records read")
+        print_line(f"{name}: nothing new, {rows.read} records read {pace}")
         return
     told = f"+{rows.appended} appended, -{rows.retracted} retracted, ~{rows.corrected} corrected"
-    print_line(f"{name}: {rows.read} records read, {told}, head {outcome.new_head}")
+    print_line(f"{name}: {rows.read} records read, {told}, head {outcome.new_head} {pace}")
 
 
 def print_nothing_new(name: str, *, as_json: bool) -> None:
@@ -44,7 +46,7 @@ def print_nothing_new(name: str, *, as_json: bool) -> None:
         print_line(f"{name}: up to date")
 
 
-def _as_dict(name: str, outcome: Outcome, file: str | None) -> dict[str, object]:
+def _as_dict(name: str, outcome: Outcome, measured: Measured, file: str | None) -> dict[str, object]:
     rows, data = outcome.answer.rows, outcome.answer.data
     return {
         "name": name,
@@ -52,6 +54,9 @@ def _as_dict(name: str, outcome: Outcome, file: str | None) -> dict[str, object]
         "changed": outcome.changed,
         "old_head": str(outcome.old_head),
         "new_head": str(outcome.new_head),
+        "bytes": measured.size,
+        "seconds": round(measured.seconds, 3),
+        "records_per_s": round(measured.per_s(rows.read)),
         "read": rows.read,
         "appended": rows.appended,
         "retracted": rows.retracted,

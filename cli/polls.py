@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.ingests import now_or, print_nothing_new, print_outcome
+from cli.meter import Meter
+from cli.progress import progress_bars
 from cli.spark import spark_worker
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import SetPollingSource
@@ -33,15 +35,17 @@ async def polls(entry: DatasetEntry) -> bool:
 async def poll_and_print(entry: DatasetEntry, options: PollOptions, *, as_json: bool) -> int | None:
     """Ask the source and print a line for each block; how many records were added, ``None`` without any block."""
     outcomes = []
-    async for outcome in poll(
-        entry.dataset,
-        spark_worker(),
-        clock=lambda: now_or(options.system_time),
-        options=FetchOptions(allowed_variables(options.allowed)),
-        fetch_uncacheable=options.fetch_uncacheable,
-    ):
-        outcomes.append(outcome)
-        print_outcome(str(entry.alias), outcome, as_json=as_json)
+    meter = Meter()
+    with progress_bars() as meter.shown:
+        async for outcome in poll(
+            entry.dataset,
+            spark_worker(meter.told),
+            clock=lambda: now_or(options.system_time),
+            options=FetchOptions(allowed_variables(options.allowed), progress=meter.progress),
+            fetch_uncacheable=options.fetch_uncacheable,
+        ):
+            outcomes.append(outcome)
+            print_outcome(str(entry.alias), outcome, meter.lap(), as_json=as_json)
     if not outcomes:
         print_nothing_new(str(entry.alias), as_json=as_json)
     written = [outcome for outcome in outcomes if outcome.changed]

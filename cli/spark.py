@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from cli.output import print_note
 from pipeline.worker_client import WorkerClient
 from repo_server.config import Settings
 
 
-def spark_worker() -> WorkerClient:
-    """The worker's client, by the settings; says on standard error what it waits for."""
+def spark_worker(progress: Callable[[dict[str, Any]], object] | None = None) -> WorkerClient:
+    """The worker's client, by the settings; says on standard error what it waits for, and to ``progress`` what its jobs
+    tell."""
     settings = Settings()
     return WorkerClient(
-        settings.spark_worker_place, settings.spark_worker_options, say=lambda what: print_note(f"odf: {what} ...")
+        settings.spark_worker_place,
+        settings.spark_worker_options,
+        say=lambda what: print_note(f"odf: {what} ..."),
+        progress=progress,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -39,6 +39,7 @@ from pipeline.slices import write_slice
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Tell = Callable[[JsonObject], object]
 OpenSession = Callable[[], "SparkSession"]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -46,13 +47,15 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def ingest_job(context: JobContext, arguments: JsonObject) -> JsonObject:
     """``make_slice`` as a job of the worker."""
     try:
-        return make_slice(context.open_session, IngestRequest.from_message(arguments)).to_message()
+        return make_slice(context.open_session, IngestRequest.from_message(arguments), context.tell).to_message()
     except SpoiledRunError:
         return SPOILED
 
 
-def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswer:
+def make_slice(open_session: OpenSession, request: IngestRequest, tell: Tell | None = None) -> IngestAnswer:
     """Write the next slice, if the source has something new. A session is opened by what needs Spark alone.
+
+    ``tell`` hears how many records were read, then what became of them.
 
     Raises:
         MalformedSource, MalformedData, IncompatibleSchema, InvalidQuery: what the source gave does not hold.
@@ -62,6 +65,7 @@ def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswe
     given = read_records(request.file, request.source.read)
     if given is None:
         return IngestAnswer(RowCounts())
+    _tell(tell, RowCounts(len(given)))
     in_force = None if request.schema is None else arrow_schema(request.schema)
     with_op = takes_op(request.source.merge)
     records = prepare(
@@ -69,7 +73,9 @@ def make_slice(open_session: OpenSession, request: IngestRequest) -> IngestAnswe
     )
     history = open_history(request.history, request.source.merge, in_force, request.vocabulary)
     changes = merge_records(records, request.source.merge, _merge_context(records, history, request))
-    return _written_and_remembered(changes, history, len(given), request)
+    rows = _counted(changes.column(0), len(given))
+    _tell(tell, rows)
+    return _written_and_remembered(changes, history, rows, request)
 
 
 def arrow_schema(event: SetDataSchema) -> pa.Schema:
@@ -79,6 +85,11 @@ def arrow_schema(event: SetDataSchema) -> pa.Schema:
     )
     plain: pa.Schema = without_views(schema.empty_table()).schema
     return plain
+
+
+def _tell(tell: Tell | None, rows: RowCounts) -> None:
+    if tell is not None:
+        tell({"rows": asdict(rows)})
 
 
 def _preprocessed(open_session: OpenSession, given: pa.Table, request: IngestRequest) -> pa.Table:
@@ -97,7 +108,7 @@ def _merge_context(records: pa.Table, history: Projection | None, request: Inges
 
 
 def _written_and_remembered(
-    changes: pa.Table, history: Projection | None, rows_read: int, request: IngestRequest
+    changes: pa.Table, history: Projection | None, rows: RowCounts, request: IngestRequest
 ) -> IngestAnswer:
     """The slice, and beside it the runs that know of it: each takes about one core."""
     if request.schema is not None:
@@ -108,7 +119,7 @@ def _written_and_remembered(
         history = open_history(request.history, request.source.merge, arrow_schema(declared), request.vocabulary)
     with ThreadPoolExecutor(1) as beside:
         remembering = beside.submit(_remembered, history, changes)
-        answer = _written(changes, schema, rows_read, request)
+        answer = _written(changes, schema, rows, request)
         return replace(answer, schema=declared, runs=remembering.result())
 
 
@@ -119,8 +130,7 @@ def _remembered(history: Projection | None, changes: pa.Table) -> tuple[Path, ..
     return history.runs
 
 
-def _written(changes: pa.Table, schema: pa.Schema, rows_read: int, request: IngestRequest) -> IngestAnswer:
-    rows = _counted(changes.column(0), rows_read)
+def _written(changes: pa.Table, schema: pa.Schema, rows: RowCounts, request: IngestRequest) -> IngestAnswer:
     if not len(changes):
         return IngestAnswer(rows)
     records = _with_system_columns(changes, request)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from pipeline.fetch import FetchOptions, fetch
 from pipeline.ingest import Engine, Given, ingest
 from pipeline.unpack import unpack
 from storage.dataset import Dataset
+from storage.progress import BYTES
 
 
 def polling_source(position: Position) -> SetPollingSource:
@@ -67,6 +68,7 @@ async def poll(
             if fetched is None:
                 return
             async with aclosing(fetched):
+                await asyncio.to_thread(_tell_size, fetched.file, options)
                 source_file = await asyncio.to_thread(unpack, fetched.file, source.prepare or (), Path(name))
                 given = Given(source_file, fetched.event_time, fetched.state)
                 choose = partial(_unless_moved, position)
@@ -75,6 +77,13 @@ async def poll(
             yield outcome
         if not fetched.has_more:
             return
+
+
+def _tell_size(file: Path, options: FetchOptions) -> None:
+    """Of what was fetched; files of this machine are taken as they lie, and nobody has heard of them yet."""
+    with suppress(OSError):
+        size = file.stat().st_size
+        options.progress(BYTES, size, size)
 
 
 async def _is_done(dataset: Dataset, position: Position, source: SetPollingSource) -> bool:

@@ -27,13 +27,19 @@ Connection = tuple[StreamReader, StreamWriter]
 class WorkerClient:
     """Jobs for the worker of ``place``, which is started if it does not run, with ``options``.
 
-    ``say`` is told in words what is waited for: another job, or Spark to start.
+    ``say`` is told in words what is waited for: another job, or Spark to start; ``progress`` what jobs tell.
     """
 
     def __init__(
-        self, place: Path, options: WorkerOptions | None = None, *, say: Callable[[str], object] | None = None
+        self,
+        place: Path,
+        options: WorkerOptions | None = None,
+        *,
+        say: Callable[[str], object] | None = None,
+        progress: Callable[[Message], object] | None = None,
     ) -> None:
-        self._place, self._options, self._say = WorkerPlace(place), options or WorkerOptions(), say or _ignore
+        self._place, self._options = WorkerPlace(place), options or WorkerOptions()
+        self._say, self._progress = say or _ignore, progress or _ignore
         self._stamp = self._options.stamp()
 
     def folders(self) -> AbstractContextManager[JobFolders]:
@@ -62,7 +68,7 @@ class WorkerClient:
         request = {"stamp": self._stamp, "job": job, "arguments": arguments, "foreign": foreign, "timeout_s": timeout_s}
         for _ in range(_REPLACEMENTS_MAX):
             try:
-                last = await self._converse(await self._connect_or_start(), request, progress or _ignore)
+                last = await self._converse(await self._connect_or_start(), request, progress or self._progress)
             except _NotTakenError:
                 continue
             if "replaced" not in last:

@@ -19,10 +19,10 @@ from opendatafabric.errors import ObjectNotFound, PeerUnavailable
 from opendatafabric.limits import HTTP_RESUMES_MAX, READ_CHUNK_BYTES, TRANSFERS_AT_ONCE
 from storage.backoff import retried
 from storage.dataset import Dataset, object_key
+from storage.progress import BYTES, OBJECTS, Progress, silent
 from storage.protocols import ObjectReader, ObjectStore
 from storage.quarantine import receive_object
 from sync.object_requests import object_request, range_start, strong_etag
-from sync.progress import BYTES, OBJECTS, Progress, silent
 from sync.smart.messages import TransferUrl
 
 T = TypeVar("T")

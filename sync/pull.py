@@ -22,12 +22,12 @@ from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
 from storage.ipfs.access import IpfsAccess
 from storage.open import Connection, open_dataset
+from storage.progress import BLOCKS, Progress, silent
 from sync.conversations import in_conversations
 from sync.object_requests import Expired
 from sync.objects import Counter, Downloads, in_parallel
 from sync.packed import Examined, PackedBlocks
 from sync.plan import TransferPlan
-from sync.progress import BLOCKS, Progress, silent
 from sync.remote import Protocol, RemoteLocation
 from sync.simple import copy_chain
 from sync.smart.connect import open_conversation, token_headers

@@ -20,10 +20,10 @@ from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
 from storage.open import local_folder, open_dataset
+from storage.progress import Progress, silent
 from sync.conversations import in_conversations
 from sync.intervals import NOTHING, WalkedInterval, walk_interval
 from sync.objects import Counter, Uploads, in_parallel
-from sync.progress import Progress, silent
 from sync.remote import Protocol, RemoteLocation
 from sync.simple import copy_chain
 from sync.smart.connect import open_conversation, token_headers

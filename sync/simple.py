@@ -25,10 +25,10 @@ from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.leases import held_head
+from storage.progress import BLOCKS, Progress, silent
 from sync.objects import copy_objects
 from sync.packed import examine_blocks
 from sync.plan import plan_transfer
-from sync.progress import BLOCKS, Progress, silent
 from sync.transfer import TransferOptions, TransferResult, TransferTarget, seed_of, state_before
 
 _DEFAULTS: Final = TransferOptions()

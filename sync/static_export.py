@@ -15,9 +15,9 @@ import orjson
 
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import MalformedInput, OdfError
+from storage.progress import Progress, silent
 from storage.repository import DatasetEntry
 from storage.static_tree import INDEX_NAME, StaticTree
-from sync.progress import Progress, silent
 from sync.simple import copy_held_chain
 from sync.transfer import DatasetTarget, TransferOptions, TransferResult
 

@@ -15,7 +15,9 @@ import typer
 
 from cli.datasets import repository_at
 from cli.ingests import instant_option, now_or, print_outcome
+from cli.meter import Meter
 from cli.options import AsJson, RepositoryOption
+from cli.progress import progress_bars
 from cli.spark import spark_worker
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.errors import NotFound
@@ -24,6 +26,7 @@ from pipeline.commit import Outcome
 from pipeline.ingest import Engine, Given, ingest
 from pipeline.push_sources import push_source
 from storage.dataset import Dataset
+from storage.progress import BYTES
 from storage.repository import DatasetEntry
 
 
@@ -55,12 +58,14 @@ def command(
     """
     times = (instant_option(system_time), instant_option(event_time))
     entry = asyncio.run(_found(ref, repository))
-    engine = spark_worker()
+    meter = Meter()
+    engine = spark_worker(meter.told)
     for name in files:
-        with _opened(name) as file:
+        with _opened(name) as file, progress_bars() as meter.shown:
+            meter.progress(BYTES, file.stat().st_size, file.stat().st_size)
             given = Given(file, event_time=times[1], name="standard input" if name == "-" else name)
             outcome = asyncio.run(_ingest(entry.dataset, engine, given, source_name, input_format, times[0]))
-        print_outcome(str(entry.alias), outcome, file=name, as_json=as_json)
+        print_outcome(str(entry.alias), outcome, meter.lap(), file=name, as_json=as_json)
 
 
 async def _found(ref: str, repository: str) -> DatasetEntry:

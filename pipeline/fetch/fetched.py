@@ -9,6 +9,7 @@ from typing import Protocol
 
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.slices import SourceState
+from storage.progress import Progress, silent
 
 SOURCE_NAME = "default"
 """What the reference calls the one polling source of a dataset."""
@@ -51,7 +52,8 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """``variables`` are those that templates ``${{ env.NAME }}`` may name, ``dataset`` is the id of who asks.
+    """``variables`` are those that templates ``${{ env.NAME }}`` may name, ``dataset`` is the id of who asks, and
+    ``progress`` hears of every piece, from any thread.
 
     ``private_places`` opens files of this machine and addresses that not everybody reaches: for sources of one's own.
     """
@@ -59,6 +61,7 @@ class FetchOptions:
     variables: Mapping[str, str] = field(default_factory=dict)
     dataset: str = "unknown"
     private_places: bool = True
+    progress: Progress = silent
 
 
 def state_of(kind: str, value: str) -> SourceState:

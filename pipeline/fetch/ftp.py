@@ -31,7 +31,8 @@ async def fetch_ftp(
         raise MalformedManifest(f"the address of the source {place} holds more than one line")
     address = await reachable_address(host, port, options, place)
     try:
-        return await asyncio.to_thread(_fetch, step, parts, (address, port), state, Sink(target, place))
+        sink = Sink(target, place, options.progress)
+        return await asyncio.to_thread(_fetch, step, parts, (address, port), state, sink)
     except (ftplib.Error, OSError, EOFError, ValueError) as error:
         raise _translated(error, place) from None
 

@@ -52,7 +52,7 @@ async def fetch_http(
             if answer.status == 304:
                 return None
             _check_status(answer.status, place)
-            await _save(answer, target, place)
+            await _save(answer, Sink(target, place, options.progress, answer.content_length))
             return _fetched(step, answer, target)
     except (aiohttp.ClientError, TimeoutError) as error:
         refused = sockets.refusal(place)
@@ -105,8 +105,8 @@ def _check_status(status: int, place: str) -> None:
         raise PeerUnavailable(f"the source {place} answered {status}", expected="200 or 304")
 
 
-async def _save(answer: aiohttp.ClientResponse, target: Path, place: str) -> None:
-    with Sink(target, place) as sink:
+async def _save(answer: aiohttp.ClientResponse, sink: Sink) -> None:
+    with sink:
         async for piece in answer.content.iter_chunked(READ_CHUNK_BYTES):
             await asyncio.to_thread(sink.write, piece)
 

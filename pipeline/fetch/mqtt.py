@@ -36,7 +36,7 @@ async def fetch_mqtt(step: FetchStepMqtt, target: Path, options: FetchOptions) -
     try:
         await session.log_in(Login(f"odf-ingest-{options.dataset}", step.username, password))
         await session.subscribe(step.topics)
-        with Sink(target, f"{step.host}:{step.port}") as sink:
+        with Sink(target, f"{step.host}:{step.port}", options.progress) as sink:
             messages = await _drained(session, sink)
         if not sink.size:
             await session.settle(messages)

@@ -8,13 +8,15 @@ from types import TracebackType
 from opendatafabric.errors import LimitExceeded
 from opendatafabric.limits import FETCH_BYTES_MAX
 from storage.local.durable import translated
+from storage.progress import BYTES, Progress, silent
 
 
 class Sink:
-    """A new file, open while the context lasts; ``place`` names the source in errors."""
+    """A new file, open while the context lasts; ``place`` names the source in errors, ``total`` is the size it told."""
 
-    def __init__(self, target: Path, place: str) -> None:
+    def __init__(self, target: Path, place: str, progress: Progress = silent, total: int | None = None) -> None:
         self.target, self._place = target, place
+        self._progress, self._total = progress, total
         self.size = 0
 
     def __enter__(self) -> Sink:
@@ -38,3 +40,4 @@ class Sink:
             raise LimitExceeded(f"the source {self._place} gives too much", expected=f"at most {FETCH_BYTES_MAX} bytes")
         with translated(f"write {self.target}"):
             self._file.write(piece)
+        self._progress(BYTES, self.size, self._total)

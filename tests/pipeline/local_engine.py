@@ -16,10 +16,11 @@ def no_spark() -> NoReturn:
 
 
 class LocalEngine:
-    """Jobs one after another; ``jobs_done`` counts them."""
+    """Jobs one after another; ``jobs_done`` counts them, ``told`` is their progress."""
 
     def __init__(self, root: Path) -> None:
-        self._context = JobContext(no_spark, lambda _: None, sandboxed=False)
+        self.told: list[dict[str, Any]] = []
+        self._context = JobContext(no_spark, self.told.append, sandboxed=False)
         self._place = WorkerPlace(root)
         self.jobs_done = 0
 

@@ -71,6 +71,18 @@ async def test_each_file_is_a_block_with_its_own_time_and_state(
     ]
 
 
+async def test_progress_is_told_bytes_of_the_source_and_records_by_what_became_of_them(
+    dataset: Dataset, engine: LocalEngine, folder: Path
+) -> None:
+    (folder / "2024-01-01.csv").write_text("kyiv,1\nlviv,2\n")
+    told: list[tuple[str, int, int | None]] = []
+    options = FetchOptions(progress=lambda *each: told.append(each))
+    assert [each async for each in poll(dataset, engine, clock=lambda: day(31), options=options)]
+    assert told == [("bytes", 14, 14)]
+    nothing_yet = {"read": 2, "appended": 0, "retracted": 0, "corrected": 0}
+    assert engine.told == [{"rows": nothing_yet}, {"rows": {**nothing_yet, "appended": 2}}]
+
+
 async def test_nothing_new_asks_no_engine_and_makes_no_block(
     dataset: Dataset, engine: LocalEngine, folder: Path
 ) -> None:

@@ -21,8 +21,8 @@ from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
 from storage import backoff
 from storage.dataset import object_key
+from storage.progress import BYTES
 from sync import objects
-from sync.progress import BYTES
 from sync.pull import pull_dataset
 from sync.smart.messages import HeaderRow, TransferUrl
 from sync.transfer import DatasetTarget

@@ -68,6 +68,15 @@ async def url(source: Source) -> AsyncIterator[str]:
         yield str(server.make_url("/data.csv"))
 
 
+async def test_progress_hears_of_the_bytes_as_they_come(url: str, source: Source, tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    source.body = bytes(3_000_000)
+    await fetch(FetchStepUrl(url), None, tmp_path, FetchOptions(progress=lambda *each: told.append(each)))
+    assert len(told) > 1
+    assert told[-1] == ("bytes", 3_000_000, 3_000_000)
+    assert told == sorted(told)
+
+
 async def test_an_etag_is_remembered_and_asked_for(url: str, source: Source, tmp_path: Path) -> None:
     source.headers = {"ETag": '"v1"', "Last-Modified": "Wed, 21 Oct 2015 07:28:00 GMT"}
     found = await fetch(FetchStepUrl(url), None, tmp_path, NOTHING)
