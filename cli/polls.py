@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from cli.fetching import fetch_options
 from cli.ingests import now_or, print_nothing_new, print_outcome
 from cli.meter import Meter
 from cli.progress import progress_bars
@@ -12,9 +13,8 @@ from cli.spark import spark_worker
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import SetPollingSource
 from pipeline.commit import position_of
-from pipeline.fetch import FetchOptions
 from pipeline.poll import poll
-from repo_server.config import allowed_variables
+from repo_server.config import Settings, allowed_variables
 from storage.repository import DatasetEntry
 
 
@@ -36,12 +36,13 @@ async def poll_and_print(entry: DatasetEntry, options: PollOptions, *, as_json: 
     """Ask the source and print a line for each block; how many records were added, ``None`` without any block."""
     outcomes = []
     meter = Meter()
+    fetching = replace(fetch_options(Settings(), allowed_variables(options.allowed)), progress=meter.progress)
     with progress_bars() as meter.shown:
         async for outcome in poll(
             entry.dataset,
             spark_worker(meter.told),
             clock=lambda: now_or(options.system_time),
-            options=FetchOptions(allowed_variables(options.allowed), progress=meter.progress),
+            options=fetching,
             fetch_uncacheable=options.fetch_uncacheable,
         ):
             outcomes.append(outcome)

@@ -12,8 +12,8 @@ from catalog.catalog import open_catalog
 from catalog.jobs import POLL, ClaimedJob
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
+from cli.fetching import fetch_options
 from cli.ingests import now_or
-from pipeline.fetch import FetchOptions
 from pipeline.poll_job import PollJob
 from pipeline.worker_client import WorkerClient
 from repo_server.config import Settings, allowed_variables
@@ -49,7 +49,9 @@ def _polling(settings: Settings, repository: DatasetRepository, allowed: Sequenc
     options = settings.spark_worker_options
     client = WorkerClient(settings.spark_worker_place, options, say=lambda what: LOG.info("%s", what))
     variables = allowed_variables([*settings.source_variables, *allowed])
-    return PollJob(repository, client, ForeignEngine(settings), FetchOptions(variables), lambda: now_or(None))
+    return PollJob(
+        repository, client, ForeignEngine(settings), fetch_options(settings, variables), lambda: now_or(None)
+    )
 
 
 @asynccontextmanager

@@ -328,6 +328,15 @@ MQTT_IDLE_S: Final = 1
 MQTT_DRAIN_S_MAX: Final = 300
 """A block is made after so long, however few messages there are: a topic may trickle for ever."""
 
+ETHEREUM_RANGE_BLOCKS: Final = 100_000
+"""Blocks that a node is first asked for at once, as in the reference; many take fewer, and are asked for half."""
+
+ETHEREUM_BLOCKS_MAX: Final = 1_000_000
+"""Blocks of a chain after which a block of the dataset is made, so that little is looked at twice after a failure."""
+
+ETHEREUM_ANSWER_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Largest answer of a node: some 300,000 logs."""
+
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""
 

@@ -180,6 +180,13 @@ class Settings(BaseSettings):
     spark_unsandboxed_foreign_queries: bool = Field(
         False, description="let queries of strangers run where the kernel offers no sandbox"
     )
+    ethereum_nodes: dict[int, SecretStr] = Field(
+        default_factory=dict,
+        description='nodes of chains whose sources name none, as JSON: {"1": "https://…"}; addresses may hold keys',
+    )
+    ethereum_confirmations: int = Field(
+        0, ge=0, description="newest blocks of a chain that are left alone, for they may be replaced"
+    )
     source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
         (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )

@@ -18,7 +18,14 @@ import pytest
 from tests.source_tree import FLOORS, ROOT, python_files, text_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-IMPORT_NAMES = {"ada_url": "ada-url", "jwt": "pyjwt", "yaml": "pyyaml", "prometheus_client": "prometheus-client"}
+IMPORT_NAMES = {
+    "ada_url": "ada-url",
+    "Crypto": "pycryptodome",
+    "eth_abi": "eth-abi",
+    "jwt": "pyjwt",
+    "prometheus_client": "prometheus-client",
+    "yaml": "pyyaml",
+}
 PART_OF_ANOTHER = {"botocore", "py4j"}  # what boto3 and pyspark are made of, in the versions they pin
 UNDER = {"pydantic_settings": "pydantic-settings", "ruamel": "ruamel-yaml"}
 

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.metadata.slices import SourceState
-from opendatafabric.metadata.sources import FetchStep, FetchStepFilesGlob, FetchStepMqtt, FetchStepUrl
+from opendatafabric.metadata.sources import (
+    FetchStep,
+    FetchStepEthereumLogs,
+    FetchStepFilesGlob,
+    FetchStepMqtt,
+    FetchStepUrl,
+)
 from pipeline.fetch.fetched import Fetched, FetchOptions
 from pipeline.fetch.files_glob import fetch_files_glob
 from pipeline.fetch.mqtt import fetch_mqtt
@@ -30,16 +36,22 @@ async def fetch(step: FetchStep, state: SourceState | None, folder: Path, option
         AccessDenied: a variable that the step names may not be used, or the place is not open to this poll.
         ProtocolViolation: it broke the rules of how it speaks.
         MalformedSource: it gave what can be no records.
+        InvalidQuery: a filter that is none.
+        Conflict: what was taken before is no longer true.
         MalformedManifest: an address, a header or a template that is none.
     """
     if isinstance(step, FetchStepUrl):
         return await fetch_url(step, state, folder, options)
     if isinstance(step, FetchStepFilesGlob):
         return await fetch_files_glob(step, state, options)
+    if isinstance(step, FetchStepEthereumLogs):
+        from pipeline.fetch.ethereum import fetch_ethereum_logs  # noqa: PLC0415 - takes a second to load
+
+        return await fetch_ethereum_logs(step, state, folder / "fetched", options)
     if isinstance(step, FetchStepMqtt):
         return await fetch_mqtt(step, folder / "fetched", options)
     raise UnsupportedOperation(
         f"sources of kind {type(step).__name__.removeprefix('FetchStep')} are not polled",
-        expected="Url, FilesGlob or Mqtt",
+        expected="Url, FilesGlob, Mqtt or EthereumLogs",
         hint="fetch it yourself and use odf ingest",
     )

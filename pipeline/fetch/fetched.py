@@ -55,6 +55,8 @@ class FetchOptions:
     """``variables`` are those that templates ``${{ env.NAME }}`` may name, ``dataset`` is the id of who asks, and
     ``progress`` hears of every piece, from any thread.
 
+    ``ethereum_nodes`` are asked about chains whose source names no node, and not for their last
+    ``ethereum_confirmations`` blocks, which may change.
     ``private_places`` opens files of this machine and addresses that not everybody reaches: for sources of one's own.
     """
 
@@ -62,6 +64,8 @@ class FetchOptions:
     dataset: str = "unknown"
     private_places: bool = True
     progress: Progress = silent
+    ethereum_nodes: Mapping[int, str] = field(default_factory=dict)
+    ethereum_confirmations: int = 0
 
 
 def state_of(kind: str, value: str) -> SourceState:
