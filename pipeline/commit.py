@@ -17,11 +17,11 @@ from opendatafabric.chain.rules.add_data import checkpoint_hash
 from opendatafabric.chain.state import ChainState
 from opendatafabric.codec.block_codec import encode_block
 from opendatafabric.data.vocabulary import DatasetVocabulary
-from opendatafabric.errors import RefNotFound, UnsupportedVersion
+from opendatafabric.errors import ChainError, RefNotFound, UnsupportedVersion
 from opendatafabric.instant import Instant
 from opendatafabric.limits import OBJECT_BYTES_MAX, READ_CHUNK_BYTES
 from opendatafabric.metadata.block import HashedBlock, MetadataBlock
-from opendatafabric.metadata.events import AddData, MetadataEvent, SetDataSchema, SetVocab, UnknownEvent
+from opendatafabric.metadata.events import AddData, MetadataEvent, Seed, SetDataSchema, SetVocab, UnknownEvent
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.multihash import Multihash
 from pipeline.ingest_request import IngestAnswer
@@ -43,6 +43,13 @@ class Position:
         """Of the next record."""
         last = self.state.last_offset
         return 0 if last is None else last + 1
+
+    @property
+    def seed(self) -> Seed:
+        """What the dataset is: its id and kind."""
+        if self.state.seed is None:
+            raise ChainError("the chain does not begin with a Seed", rule="B3", sequence_number=0)
+        return _known(self.state.seed, Seed)
 
     @property
     def vocabulary(self) -> DatasetVocabulary:

@@ -92,7 +92,7 @@ async def planned_ingest(
         RefNotFound, StorageError: the dataset cannot be read.
     """
     position = await position_of(dataset)
-    seed = await dataset.seed()
+    seed = position.seed
     if seed.dataset_kind is not DatasetKind.ROOT:
         raise UnsupportedOperation("data enter root datasets only", hint="a derivative is computed from its inputs")
     source = choose(position)

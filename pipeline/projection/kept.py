@@ -34,6 +34,8 @@ from opendatafabric.multihash import Multihash
 
 _FORMAT: Final = 1
 """Of everything that lies here; another one is another folder."""
+_WORTH_COUNTING_BYTES: Final = 1024 * 1024
+"""Less than that is no reason to count what all projections take: what grows by small runs has them merged one day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +76,18 @@ class KeptProjection:
     def keep(self, head: Multihash, runs: Sequence[Path]) -> None:
         """From now on ``runs`` stand for the records up to ``head``; those that lie elsewhere are moved here."""
         with self._locked(), suppress(OSError):
-            for run in runs:
-                if not (self._folder / run.name).exists():
-                    run.rename(self._folder / run.name)
+            new = [run for run in runs if not (self._folder / run.name).exists()]
+            new_bytes = sum(run.stat().st_size for run in new)
+            for run in new:
+                run.rename(self._folder / run.name)
             state, names = self._folder / "state", [run.name for run in runs]
             state.with_suffix(".new").write_text(json.dumps({"head": str(head), "runs": names}))
             state.with_suffix(".new").replace(state)
             for path in self._folder.iterdir():
                 if path.name not in {*names, "state", "lock"}:
                     path.unlink()
-        _shrink(self._root, PROJECTIONS_BYTES_MAX)
+            if new_bytes >= _WORTH_COUNTING_BYTES:
+                _shrink(self._root, PROJECTIONS_BYTES_MAX)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -24,6 +24,8 @@ Hashes = npt.NDArray[np.uint64]
 Rows = npt.NDArray[np.int64]
 
 _WORD: Final = 8
+_HASHED_TOGETHER: Final = 16_384
+"""As many as the nearest caches of a processor hold."""
 _LONG_BYTES: Final = 256
 """Keys over this length are hashed one by one; there a loop over their words would take longer."""
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -45,7 +47,7 @@ def keys_of(records: pa.Table, primary_key: Sequence[str]) -> Keys:
     Raises:
         MalformedData: a column of a type that has no order or equality here.
     """
-    columns = [_combined(records.column(name)) for name in primary_key]
+    columns = [combined(records.column(name)) for name in primary_key]
     encoded = encode(columns, len(records))
     has_null = np.zeros(len(records), bool)
     for column in columns:
@@ -69,18 +71,11 @@ def encode(columns: Sequence[Any], rows: int) -> pa.Array:
 def hashes_of(encoded: Any) -> Hashes:
     """A number of each key, the same on any machine. It only spreads keys: nothing depends on it being unique."""
     offsets = np.frombuffer(encoded.buffers()[1], np.int64)[encoded.offset : encoded.offset + len(encoded) + 1]
-    begins, lengths = offsets[:-1], np.diff(offsets)
-    data = encoded.buffers()[2]
-    padded = np.concatenate([np.frombuffer(data or b"", np.uint8)[: offsets[-1]], np.zeros(_WORD, np.uint8)])
-    words: Any = np.ndarray((len(padded) - _WORD + 1,), np.dtype("<u8"), padded, strides=(1,))
-    hashes = lengths.astype(np.uint64)
-    shortest, longest = int(lengths.min(initial=_LONG_BYTES)), int(lengths.max(initial=0))
-    for at in range(0, min(longest, _LONG_BYTES), _WORD):
-        rows = slice(None) if shortest > at else np.flatnonzero(lengths > at)
-        hashes[rows] = _mixed(hashes[rows] ^ _word_at(words, begins[rows] + at, lengths[rows] - at))
-    for row in np.flatnonzero(lengths > _LONG_BYTES):
-        text = padded[begins[row] : begins[row] + lengths[row]].tobytes()
-        hashes[row] = int.from_bytes(hashlib.blake2b(text, digest_size=_WORD).digest(), "little")
+    data = np.frombuffer(encoded.buffers()[2] or b"", np.uint8)
+    hashes = np.empty(len(encoded), np.uint64)
+    for begin in range(0, len(hashes), _HASHED_TOGETHER):
+        end = min(begin + _HASHED_TOGETHER, len(hashes))
+        hashes[begin:end] = _hashes(offsets[begin : end + 1], data)
     return hashes
 
 
@@ -100,23 +95,49 @@ def last_rows(hashes: Hashes, encoded: Any) -> Rows:
     return order[~is_clumped]
 
 
-def rows_of(keys: Any, hashes: Hashes, *, among: Any, among_hashes: Hashes) -> Rows:
-    """Of each key its row in ``among``, whose keys are there once and in the order of the hashes; -1 if it is not."""
-    found: Rows = np.full(len(hashes), -1, np.int64)
+def rows_of(keys: Keys, rows: Rows, *, among: Any, among_hashes: Hashes) -> Rows:
+    """Of each of the ``rows`` where its key is ``among`` others, which are there once, by their hashes; else -1.
+
+    Bytes of keys are looked at only where hashes are equal.
+    """
+    found: Rows = np.full(len(rows), -1, np.int64)
     if not len(among_hashes):
         return found
+    hashes = keys.hashes[rows]
     places = np.minimum(np.searchsorted(among_hashes, hashes), len(among_hashes) - 1)
     asked = np.flatnonzero(among_hashes[places] == hashes)
-    same = pc.equal(keys.take(pa.array(asked)), among.take(pa.array(places[asked]))).to_numpy(zero_copy_only=False)
+    if not len(asked):
+        return found
+    encoded = keys.encoded.take(pa.array(rows[asked]))
+    same = pc.equal(encoded, combined(among.take(pa.array(places[asked])))).to_numpy(zero_copy_only=False)
     found[asked[same]] = places[asked[same]]
-    rest = asked[~same]
-    if len(rest):
-        found[rest] = pc.fill_null(pc.index_in(keys.take(pa.array(rest)), among), -1).to_numpy()
+    if not same.all():
+        rest = pc.index_in(encoded.filter(pa.array(~same)), combined(among))
+        found[asked[~same]] = pc.fill_null(rest, -1).to_numpy()
     return found
 
 
-def _combined(column: Any) -> Any:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+def combined(column: Any) -> Any:
+    """The column in one piece."""
+    if isinstance(column, pa.ChunkedArray):
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return column
+
+
+def _hashes(offsets: Any, data: Any) -> Hashes:
+    """Of the keys between neighbouring ``offsets``."""
+    begins, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
+    padded = np.concatenate([data[offsets[0] : offsets[-1]], np.zeros(_WORD, np.uint8)])
+    words: Any = np.ndarray((len(padded) - _WORD + 1,), np.dtype("<u8"), padded, strides=(1,))
+    hashes: Hashes = lengths.astype(np.uint64)
+    shortest, longest = int(lengths.min(initial=_LONG_BYTES)), int(lengths.max(initial=0))
+    for at in range(0, min(longest, _LONG_BYTES), _WORD):
+        rows = slice(None) if shortest > at else np.flatnonzero(lengths > at)
+        hashes[rows] = _mixed(hashes[rows] ^ _word_at(words, begins[rows] + at, lengths[rows] - at))
+    for row in np.flatnonzero(lengths > _LONG_BYTES):
+        text = padded[begins[row] : begins[row] + lengths[row]].tobytes()
+        hashes[row] = int.from_bytes(hashlib.blake2b(text, digest_size=_WORD).digest(), "little")
+    return hashes
 
 
 def _add_column(column: Any, fixed: list[npt.NDArray[np.uint8]], tails: list[Any]) -> None:

@@ -91,7 +91,7 @@ class Projection:
     def stretches(self, keys: Keys, *, whole: bool) -> Iterator[Stretch]:
         """The input beside the state; ``whole`` brings all of the state, otherwise only what the keys ask for."""
         for rows, entries in self._beside(keys, whole=whole):
-            state = entries.filter(pc.invert(entries.column(RETRACTED)))
+            state = _live(entries).combine_chunks()
             records = state.select(range(3, state.num_columns)).rename_columns(self._shape.records.names)
             yield Stretch(rows, records, _places(keys, rows, state))
 
@@ -139,9 +139,9 @@ def _last(runs: Sequence[Run], low: int, high: int, among: Hashes | None, shape:
     if not pieces:
         return _no_entries(shape)
     if len(pieces) == 1:
-        return pieces[0].combine_chunks()
-    found = pa.concat_tables(pieces).combine_chunks()
-    return found.take(pa.array(last_rows(found.column(HASH).to_numpy(), _chunk(found.column(KEY)))))
+        return pieces[0]
+    found = pa.concat_tables(pieces)
+    return found.take(pa.array(last_rows(found.column(HASH).to_numpy(), found.column(KEY))))
 
 
 def _all_entries(runs: Sequence[Run], shape: Shape) -> Iterator[pa.Table]:
@@ -161,12 +161,12 @@ def _ranges(hashes: Hashes, runs: Sequence[Run]) -> list[tuple[int, int]]:
 
 
 def _places(keys: Keys, rows: Rows, entries: pa.Table) -> Rows:
-    encoded = keys.encoded.take(pa.array(rows))
-    known = _chunk(entries.column(KEY))
-    return rows_of(encoded, keys.hashes[rows], among=known, among_hashes=entries.column(HASH).to_numpy())
+    return rows_of(keys, rows, among=entries.column(KEY), among_hashes=entries.column(HASH).to_numpy())
 
 
 def _live(entries: pa.Table) -> pa.Table:
+    if not pc.any(entries.column(RETRACTED)).as_py():
+        return entries
     return entries.filter(pc.invert(entries.column(RETRACTED)))
 
 
@@ -174,10 +174,6 @@ def _no_entries(shape: Shape) -> pa.Table:
     nothing = shape.records.empty_table()
     columns = [pa.array([], pa.uint64()), pa.array([], pa.large_binary()), pa.array([], pa.bool_()), *nothing.columns]
     return pa.table(columns, [HASH, KEY, RETRACTED, *(f"column{number}" for number in range(len(nothing.columns)))])
-
-
-def _chunk(column: Any) -> Any:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _size(rows: int) -> int:

@@ -109,9 +109,9 @@ def test_a_crash_while_keeping_leaves_the_earlier_state(tmp_path: Path, monkeypa
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PROJECTIONS_BYTES_MAX", 5_000)
+    monkeypatch.setattr(module, "PROJECTIONS_BYTES_MAX", 5_000_000)
     for number, dataset in enumerate(IDS):
-        kept(tmp_path, dataset).keep(HEADS[number], [run(tmp_path, f"run {number}", bytes(2_000))])
+        kept(tmp_path, dataset).keep(HEADS[number], [run(tmp_path, f"run {number}", bytes(2_000_000))])
         newest = max((tmp_path / "projections").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
         os.utime(newest, (number, number))
     assert [kept(tmp_path, dataset).give(tmp_path).head for dataset in IDS] == [None, *HEADS[1:]]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opendatafabric.errors import MalformedData
-from pipeline.projection.keys import hashes_of, keys_of, last_rows, rows_of
+from pipeline.projection.keys import Keys, hashes_of, keys_of, last_rows, rows_of
 
 NAN = float("nan")
 VALUES = {
@@ -132,9 +132,10 @@ def test_the_last_row_of_each_key_is_found_though_hashes_collide(keys: list[byte
 )
 def test_a_key_is_found_among_others_though_hashes_collide(asked: list[bytes], known: set[bytes], spread: int) -> None:
     among = sorted(known, key=lambda key: (key[0] % spread, key))
+    hashes = np.array([key[0] % spread for key in asked], np.uint64)
     found = rows_of(
-        pa.array(asked, pa.large_binary()),
-        np.array([key[0] % spread for key in asked], np.uint64),
+        Keys(pa.array(asked, pa.large_binary()), hashes, np.zeros(len(asked), bool)),
+        np.arange(len(asked)),
         among=pa.array(among, pa.large_binary()),
         among_hashes=np.array([key[0] % spread for key in among], np.uint64),
     )
