@@ -345,3 +345,6 @@ PROJECTIONS_BYTES_MAX: Final = 16 * 1024 * 1024 * 1024
 
 SCHEDULE_JITTER_S_MAX: Final = 86_400
 """Longest shift of a schedule's strikes, in seconds: beyond a day another schedule is meant."""
+
+KNOWN_CHAINS_BYTES_MAX: Final = 1024 * 1024
+"""Most bytes of notes on long chains, about a kilobyte each; those not used for longest go, and are made again."""

@@ -13,7 +13,6 @@ from typing import Final
 
 from opendatafabric.chain.objects import ObjectKind
 from opendatafabric.data.vocabulary import DatasetVocabulary
-from opendatafabric.did import DatasetId
 from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import SetDataSchema
 from opendatafabric.metadata.sources import MergeStrategy, MergeStrategyAppend, MergeStrategyChangelogStream
@@ -33,7 +32,6 @@ class Past:
     """The past of ``dataset`` at ``position``, as ``strategy`` sees it."""
 
     dataset: Dataset
-    dataset_id: DatasetId
     position: Position
     strategy: MergeStrategy
 
@@ -61,7 +59,7 @@ class Past:
 
     def _kept(self, folders: JobFolders, schema: SetDataSchema) -> KeptProjection:
         vocabulary: DatasetVocabulary = self.position.vocabulary
-        return KeptProjection(folders.projections, self.dataset_id, self.strategy, vocabulary, schema)
+        return KeptProjection(folders.projections, self.position.seed.dataset_id, self.strategy, vocabulary, schema)
 
     async def _slices_since(self, kept: Kept) -> tuple[list[Multihash], bool]:
         """The slices after ``kept.head``, the oldest first, and whether that is on the chain; else all of them."""

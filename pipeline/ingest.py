@@ -20,6 +20,7 @@ from opendatafabric.metadata.slices import SourceState
 from pipeline.commit import Outcome, PlannedCommit, Position, plan_commit, position_of, run_commit
 from pipeline.history_files import Past
 from pipeline.ingest_request import SPOILED, IngestAnswer, IngestRequest, RowCounts, Source
+from pipeline.known_chains import KnownChains
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 from storage.leases import to_its_end
@@ -91,24 +92,15 @@ async def planned_ingest(
         EngineUnavailable, EngineDied: there is no engine, or it ended in the middle.
         RefNotFound, StorageError: the dataset cannot be read.
     """
-    position = await position_of(dataset)
-    seed = position.seed
-    if seed.dataset_kind is not DatasetKind.ROOT:
-        raise UnsupportedOperation("data enter root datasets only", hint="a derivative is computed from its inputs")
-    source = choose(position)
-    past = Past(dataset, seed.dataset_id, position, source.merge)
     async with _folders_of(engine) as folders:
-        request = IngestRequest(
-            source=source,
-            file=await asyncio.to_thread(_give_input, given.file, folders),
-            made=folders.made / "slice",
-            system_time=system_time,
-            event_time=given.event_time or system_time,
-            vocabulary=position.vocabulary,
-            schema=position.schema,
-            next_offset=position.next_offset,
-            history=await past.give(folders),
-        )
+        chains = KnownChains(folders.chains)
+        await chains.recall(dataset)
+        position = await position_of(dataset)
+        if position.seed.dataset_kind is not DatasetKind.ROOT:
+            raise UnsupportedOperation("data enter root datasets only", hint="a derivative is computed from its inputs")
+        source = choose(position)
+        past = Past(dataset, position, source.merge)
+        request = await _request(past, source, given, folders, system_time)
         with _named(given):
             answered = await engine.run(JOB, request.to_message())
             if answered == SPOILED:
@@ -124,6 +116,24 @@ async def planned_ingest(
         )
         yield planned
         await past.keep(folders, planned.outcome)
+        await chains.note(dataset, planned.outcome.new_head, position.state)
+
+
+async def _request(
+    past: Past, source: Source, given: Given, folders: JobFolders, system_time: Instant
+) -> IngestRequest:
+    position = past.position
+    return IngestRequest(
+        source=source,
+        file=await asyncio.to_thread(_give_input, given.file, folders),
+        made=folders.made / "slice",
+        system_time=system_time,
+        event_time=given.event_time or system_time,
+        vocabulary=position.vocabulary,
+        schema=position.schema,
+        next_offset=position.next_offset,
+        history=await past.give(folders),
+    )
 
 
 @contextmanager

@@ -9,6 +9,7 @@
     out/<job>/          what a job leaves for its client
     work/               temporary files of the engine, emptied before each start
     projections/        what datasets have led to so far, see projection/kept.py; may be deleted
+    chains/             what of long chains matters, see known_chains.py; may be deleted
     classes/            archives of Java classes, which make starts quick; may be deleted
 ```
 """
@@ -131,7 +132,12 @@ class WorkerPlace:
     def job_folders(self) -> Iterator[JobFolders]:
         """An empty ``in`` and ``out`` for one job, gone afterwards."""
         name = secrets.token_hex(8)
-        folders = JobFolders(self.root / "in" / name, self.root / "out" / name, self.root / "projections")
+        folders = JobFolders(
+            given=self.root / "in" / name,
+            made=self.root / "out" / name,
+            projections=self.root / "projections",
+            chains=self.root / "chains",
+        )
         try:
             folders.given.mkdir(mode=0o700)
             folders.made.mkdir(mode=0o700)
@@ -145,12 +151,13 @@ class WorkerPlace:
 class JobFolders:
     """``given`` is filled by the client and read by the job, ``made`` the other way round.
 
-    ``projections`` stays from job to job; only the client gets at it.
+    ``projections`` and ``chains`` stay from job to job; only the client gets at them.
     """
 
     given: Path
     made: Path
     projections: Path
+    chains: Path
 
     def give(self, file: Path, name: str | None = None) -> Path:
         """Put ``file`` where the job can read it: as a second name of it, else as a copy. Returns the new path.

@@ -149,6 +149,11 @@ class Dataset:
         self._states.put(head, state)
         return state
 
+    def remember(self, state: ChainState) -> None:
+        """Take what a chain establishes from somebody who found it out already."""
+        if state.head is not None:
+            self._states.put(state.head, state)
+
     async def _nearest_known_state(self, head: Multihash) -> tuple[ChainState, list[Multihash]]:
         unknown: list[Multihash] = []
         async for batch in self.walk_headers(head):
