@@ -6,7 +6,7 @@ Nothing here imports an engine: whoever commits data speaks to it in these words
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from opendatafabric.metadata.slices import DataSlice, OffsetInterval
 from opendatafabric.multihash import Multihash
 
 Source = AddPushSource | SetPollingSource
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 SPOILED: Final = {"spoiled": True}
 """The answer where the runs of a request are damaged: ask again without them, with all slices."""
@@ -99,6 +100,14 @@ class RowCounts:
     retracted: int = 0
     corrected: int = 0
 
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.read + other.read,
+            self.appended + other.appended,
+            self.retracted + other.retracted,
+            self.corrected + other.corrected,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class IngestAnswer:
@@ -136,6 +145,12 @@ class IngestAnswer:
             last_event_time=None if last is None else Instant.from_rfc3339(last),
             runs=None if message["runs"] is None else tuple(map(Path, message["runs"])),
         )
+
+
+def milliseconds_of(moment: Instant) -> int:
+    """Since 1970, cut below."""
+    since = moment.cut_to_milliseconds().to_datetime() - _EPOCH
+    return since.days * 86_400_000 + since.seconds * 1_000 + since.microseconds // 1_000
 
 
 def instant_of(moment: datetime | None) -> Instant | None:

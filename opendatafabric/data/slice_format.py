@@ -6,7 +6,8 @@ that slices look like those of the reference. The logical hash does not depend o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
 
 import numpy as np
@@ -23,6 +24,9 @@ from opendatafabric.metadata.slices import OffsetInterval
 TIMESTAMP: Final = pa.timestamp("ms", "UTC")
 """The type of every top-level timestamp of a slice."""
 ROW_GROUP_ROWS: Final = 1_048_576
+ROW_GROUP_BYTES: Final = 128 * 1024 * 1024
+"""Of records in memory, where it is free how many rows a group has: two groups are there while a slice is written."""
+_PIECE_ROWS: Final = 65_536
 _PAGE_BYTES: Final = 1024 * 1024
 _PAGE_ROWS: Final = 20_000
 _WRITE_BATCH_ROWS: Final = 1024
@@ -112,15 +116,58 @@ def writer_options(schema: pa.Schema) -> dict[str, Any]:
     }
 
 
-def write_slice(sink: BinaryIO, records: pa.Table) -> None:
-    """Write records, in the order of their offsets, as one Parquet file.
+@contextmanager
+def open_slice(sink: BinaryIO, schema: pa.Schema) -> Iterator[Callable[[pa.Table], None]]:
+    """What writes records, in the order of their offsets, as one Parquet file; each call begins a new row group.
 
-    Raises:
+    Raises, also the function:
         MalformedData: types that Parquet cannot hold.
     """
-    try:
-        with pq.ParquetWriter(sink, records.schema, **writer_options(records.schema)) as writer:
+
+    def write(records: pa.Table) -> None:
+        with _told_as_ours():
             writer.write_table(records, row_group_size=ROW_GROUP_ROWS)
+
+    with _told_as_ours():
+        writer = pq.ParquetWriter(sink, schema, **writer_options(schema))
+    with writer:
+        yield write
+
+
+def write_slice(sink: BinaryIO, records: pa.Table) -> None:
+    """Write all records at once; errors as ``open_slice``."""
+    with open_slice(sink, records.schema) as write:
+        write(records)
+
+
+def row_groups(pieces: Iterable[pa.Table], *, by_bytes: bool) -> Iterator[pa.Table]:
+    """The records as row groups: as many rows as one may have, or, ``by_bytes``, fewer if they are large."""
+    held: list[pa.Table] = []
+    rows = size = 0
+    for piece in _small(pieces):
+        room = ROW_GROUP_ROWS - rows
+        held.append(piece.slice(0, room))
+        rows, size = rows + len(held[-1]), size + held[-1].nbytes
+        if rows == ROW_GROUP_ROWS or (by_bytes and size >= ROW_GROUP_BYTES):
+            yield pa.concat_tables(held)
+            held = [piece.slice(room)]
+            rows, size = len(held[0]), held[0].nbytes
+    if rows:
+        yield pa.concat_tables(held)
+
+
+def _small(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """No piece has more rows than a row group."""
+    count = min(_PIECE_ROWS, ROW_GROUP_ROWS)
+    for piece in pieces:
+        for start in range(0, len(piece), count):
+            yield piece.slice(start, count)
+
+
+@contextmanager
+def _told_as_ours() -> Iterator[None]:
+    try:
+        yield
     except pa.ArrowException as error:
         raise MalformedData(f"the records cannot be written as Parquet: {error}") from None
 

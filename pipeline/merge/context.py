@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from opendatafabric.data.arrow_storage import without_views
+from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import IncompatibleSchema, MalformedData, MalformedSource
+from pipeline.ingest_request import IngestRequest, milliseconds_of
 from pipeline.projection.keys import keys_of, last_rows
 from pipeline.projection.projection import Projection
 
@@ -46,6 +48,13 @@ class MergeContext:
         times = self.filled(records.column(event_time))
         columns = [operations, times, *(records.column(field.name) for field in data)]
         return pa.Table.from_arrays(columns, schema=schema)
+
+
+def merge_context(schema: pa.Schema, history: Projection | None, request: IngestRequest) -> MergeContext:
+    """For records of that schema."""
+    fallback = pa.scalar(milliseconds_of(request.event_time), TIMESTAMP)
+    event_time: Any = schema.field(request.vocabulary.event_time_column).type
+    return MergeContext(history, request.vocabulary, fallback.cast(event_time, safe=False))
 
 
 def check_key_columns(records: pa.Table, primary_key: Sequence[str]) -> None:
@@ -98,11 +107,18 @@ def in_key_order(records: pa.Table, primary_key: Sequence[str], operations: Any)
 
 def in_time_order(records: pa.Table, event_times: pa.ChunkedArray) -> pa.Table:
     """Sorted by event time, then by position."""
-    times = event_times.cast(pa.int32() if pa.types.is_date32(event_times.type) else pa.int64())
+    times = time_numbers(event_times)
     if len(times) < 2 or pc.all(pc.less_equal(times[:-1], times[1:])).as_py():
         return records
     keyed = pa.table({"time": times, _POSITION: pa.arange(0, len(records))})
     return records.take(pc.sort_indices(keyed, [("time", "ascending"), (_POSITION, "ascending")]))
+
+
+def time_numbers(event_times: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The times as numbers of 64 bits in the same order."""
+    if pa.types.is_date32(event_times.type):
+        event_times = event_times.cast(pa.int32())
+    return event_times.cast(pa.int64())
 
 
 def _keyed(records: pa.Table, primary_key: Sequence[str]) -> pa.Table:
