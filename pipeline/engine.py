@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from opendatafabric.errors import EngineUnavailable, OdfError
+from pipeline.cluster import check_master, cluster_settings, is_cluster
 from pipeline.java import find_java, java_folders
 from pipeline.jobs import JobContext, load_job
 from pipeline.jvm import Jvm, JvmOptions, archive_name, start_jvm
@@ -67,10 +68,13 @@ def main(arguments: list[str], open_engine: Callable[[WorkerPlace, WorkerOptions
 
 
 def open_with_spark(place: WorkerPlace, options: WorkerOptions) -> Opened:
-    """Inside the sandbox, if there is one; a JVM and a session in it when they are needed."""
+    """Inside the sandbox, if there is one; a JVM and a session in it when they are needed.
+
+    There is none for a driver of a cluster, which needs the network and its credentials.
+    """
     _empty(place.work)
     os.chdir(place.work)
-    sandboxed = _wall_in(place, options)
+    sandboxed = not is_cluster(check_master(options.master)) and _wall_in(place, options)
     return Opened(SessionOnDemand(lambda: _start_spark(place, options)), sandboxed)
 
 
@@ -99,7 +103,8 @@ def _start_spark(place: WorkerPlace, options: WorkerOptions) -> _Spark:
     properties = {"spark.local.dir": str(place.work), "spark.sql.warehouse.dir": str(place.work / "warehouse")}
     archive = place.root / "classes" / archive_name(java)
     jvm = start_jvm(java, JvmOptions(place.work, options.heap_bytes, archive, properties))
-    return _Spark(spark_session(jvm, cores=options.cores), jvm)
+    settings = {} if options.cluster_settings is None else cluster_settings(Path(options.cluster_settings))
+    return _Spark(spark_session(jvm, master=options.master, cores=options.cores, settings=settings), jvm)
 
 
 class _Answers:
@@ -118,8 +123,9 @@ def _answer(context: JobContext, options: WorkerOptions, request: Message) -> Me
     try:
         if request.get("foreign") and not (context.sandboxed or options.unsandboxed_foreign_queries):
             raise EngineUnavailable(
-                "this machine has no sandbox for queries of others",
-                hint="allow user namespaces and Landlock, or set ODF_SPARK_UNSANDBOXED_FOREIGN_QUERIES",
+                "there is no sandbox for queries of others",
+                hint="allow user namespaces and Landlock, and leave ODF_SPARK_MASTER at local;"
+                " or set ODF_SPARK_UNSANDBOXED_FOREIGN_QUERIES",
             )
         answer = {"result": load_job(options.jobs, request["job"])(context, request["arguments"])}
         encode(answer)

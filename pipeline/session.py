@@ -15,15 +15,15 @@ from typing import Any, Final
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.java_gateway import java_import
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from opendatafabric.errors import UnsupportedOperation
+from opendatafabric.errors import EngineUnavailable
 from opendatafabric.multihash import Multihash, physical_hash
+from pipeline.cluster import LOCAL_MASTER, check_master, is_cluster
 from pipeline.jvm import Jvm
 
-LOCAL_MASTER: Final = "local"
 FIXED: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
@@ -91,18 +91,16 @@ def spark_session(
     """A session in ``jvm``; ``settings`` go over ``FIXED`` (tests of determinism vary them, a dialect may pin its own).
 
     Raises:
-        UnsupportedOperation: a ``master`` other than ``local``: clusters and Spark Connect are not reached yet.
+        UnsupportedOperation: a ``master`` where Spark cannot be reached.
+        EngineUnavailable: a cluster that does not answer.
     """
-    if master != LOCAL_MASTER:
-        raise UnsupportedOperation(
-            "Spark runs on this machine only", found=master, hint=f"leave the master at '{LOCAL_MASTER}'"
-        )
+    check_master(master)
     conf = SparkConf(loadDefaults=False)
-    conf.setMaster(f"local[{cores}]").setAppName("odf")
+    conf.setMaster(master if is_cluster(master) else f"local[{cores}]").setAppName("odf")
     conf.setAll(list({**_STILL, **FIXED, **(settings or {})}.items()))
     logging.getLogger("SQLQueryContextLogger").disabled = True
     gateway = _gateway(jvm)
-    context = SparkContext(conf=conf, gateway=gateway)
+    context = _context(conf, gateway)
     session = SparkSession(context)
     _drop_functions(session)
     return session
@@ -139,6 +137,14 @@ _STILL: Final[Mapping[str, str]] = {
 def _java(session: SparkSession) -> Any:
     """The classes of the JVM, by their dotted names."""
     return session.sparkContext._jvm
+
+
+def _context(conf: SparkConf, gateway: ClientServer) -> SparkContext:
+    try:
+        return SparkContext(conf=conf, gateway=gateway)
+    except Py4JJavaError as error:
+        told = (str(error.java_exception).splitlines() or [""])[0][:1_000]
+        raise EngineUnavailable(f"Spark does not start: {told}", hint="look at ODF_SPARK_MASTER and the log") from None
 
 
 def _gateway(jvm: Jvm) -> ClientServer:

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from opendatafabric.errors import AccessDenied, StorageError
+from pipeline.cluster import LOCAL_MASTER
 from pipeline.jobs import JOBS
 
 _GIB: Final = 1024**3
@@ -42,11 +43,13 @@ class WorkerOptions:
     """How a worker runs. A worker with other options than its client has is replaced when it is idle.
 
     ``memory_bytes_max`` counts all processes of the engine; ``readable`` are folders that jobs may read besides ``in``;
-    ``engine`` is the module that an engine runs. ``unsandboxed_foreign_queries`` lets queries of strangers run where
-    there is no sandbox.
+    ``engine`` is the module that an engine runs. ``master`` and the file ``cluster_settings`` are as in ``cluster.py``.
+    ``unsandboxed_foreign_queries`` lets queries of strangers run where there is no sandbox.
     """
 
     java_home: str | None = None
+    master: str = LOCAL_MASTER
+    cluster_settings: str | None = None
     cores: int = 2
     heap_bytes: int = 2 * _GIB
     memory_bytes_max: int = 4 * _GIB
@@ -71,6 +74,8 @@ class WorkerOptions:
         """Equal for workers that would do the same: of the same options and the same code."""
         code = Path(__file__).parent.parent
         files = sorted(path for top in _CODE for path in (code / top).rglob("*.py"))
+        if self.cluster_settings is not None:
+            files += [path for path in [Path(self.cluster_settings)] if path.exists()]
         told = [self.to_json(), *(f"{path}:{path.stat().st_mtime_ns}" for path in files)]
         return hashlib.sha3_256("\n".join(told).encode()).hexdigest()[:16]
 

@@ -8,13 +8,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from catalog.datasets import Visibility
 from catalog.engine import sqlite_path, sqlite_url
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import INGEST_BYTES_MAX, OBJECT_BYTES_MAX
+from pipeline.cluster import LOCAL_MASTER, check_master
 from pipeline.worker_place import WorkerOptions
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
@@ -158,6 +159,12 @@ class Settings(BaseSettings):
     spark_place: Path | None = Field(
         None, description="folder of the Spark worker, for its owner only; ~/.cache/odf/spark by default"
     )
+    spark_master: Annotated[str, AfterValidator(check_master)] = Field(
+        LOCAL_MASTER, description="where Spark computes: local, spark://HOST:PORT or k8s://https://HOST:PORT"
+    )
+    spark_settings: Path | None = Field(
+        None, description="file of settings that a cluster needs, one a line, such as spark.driver.host NAME"
+    )
     spark_cores: int = Field(2, gt=0, description="threads of Spark; they change no result")
     spark_heap_bytes: int = Field(2_147_483_648, ge=536_870_912, description="largest heap of Spark's Java, in bytes")
     spark_memory_bytes_max: int = Field(
@@ -214,6 +221,8 @@ class Settings(BaseSettings):
         """How it runs."""
         return WorkerOptions(
             java_home=self.java_home,
+            master=self.spark_master,
+            cluster_settings=None if self.spark_settings is None else str(self.spark_settings.absolute()),
             cores=self.spark_cores,
             heap_bytes=self.spark_heap_bytes,
             memory_bytes_max=self.spark_memory_bytes_max,

@@ -13,7 +13,7 @@ from pipeline.jobs import JOBS as REAL_JOBS
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.slices import write_slice
 
-NAMES = ("add_up", "query", "read", "java_process")
+NAMES = ("add_up", "query", "read", "java_process", "computers")
 JOBS = {**REAL_JOBS, **{name: f"tests.pipeline.spark_jobs:{name}" for name in NAMES}}
 
 
@@ -42,3 +42,10 @@ def read(context: JobContext, arguments: JsonObject) -> JsonObject:
 
 def java_process(context: JobContext, _: JsonObject) -> JsonObject:
     return {"process": context.session.sparkContext._gateway.proc.pid}
+
+
+def computers(context: JobContext, _: JsonObject) -> JsonObject:
+    """Where Spark computes: the driver counts as one."""
+    spark = context.session.sparkContext
+    count = spark._jsc.sc().getExecutorMemoryStatus().size()
+    return {"master": spark.master, "computers": count, "memory": spark.getConf().get("spark.executor.memory")}

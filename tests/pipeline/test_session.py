@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from opendatafabric.errors import UnsupportedOperation
-
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
-from pipeline.session import FIXED, FUNCTIONS_DROPPED, fingerprint, spark_session
+from pipeline.session import FIXED, FUNCTIONS_DROPPED, fingerprint
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,9 +67,3 @@ def test_the_hash_of_the_settings_changes_with_a_setting(spark: SparkSession) ->
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", FIXED["spark.sql.shuffle.partitions"])
     assert fingerprint(spark).settings_hash == before
-
-
-@pytest.mark.parametrize("master", ["spark://127.0.0.1:7077", "k8s://https://127.0.0.1", "sc://127.0.0.1", "yarn"])
-def test_clusters_are_refused_before_anything_is_started(master: str) -> None:
-    with pytest.raises(UnsupportedOperation, match="this machine only"):
-        spark_session(cast(Any, None), master=master)
