@@ -18,7 +18,7 @@ from cli.output import print_error, print_note
 from opendatafabric.errors import OdfError
 
 COMMANDS: Final = (
-    "serve", "init", "add", "ingest", "set-watermark", "list", "show", "log", "tail", "pull", "push", "schedule",
+    "serve", "init", "add", "ingest", "set-watermark", "list", "show", "log", "tail", "sql", "pull", "push", "schedule",
     "worker", "login", "token", "mirror", "verify", "fsck", "gc", "scrub", "audit", "backup", "restore", "export",
     "reindex", "car", "block", "hash", "snapshot", "ref", "did",
 )  # fmt: skip

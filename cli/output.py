@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from opendatafabric.errors import OdfError
 
@@ -56,12 +56,17 @@ def print_error(error: OdfError, *, as_json: bool = False, subject: str | None =
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows in aligned columns, two blanks between them; the heading is bold on a terminal."""
+    """Rows in aligned columns; the heading is bold on a terminal."""
+    for number, line in enumerate(table_lines(columns, rows)):
+        print_line(_bold(line) if number == 0 else line)
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The heading and the rows in aligned columns, two blanks between them."""
     lines = [list(columns), *(list(row) for row in rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    for number, line in enumerate(lines):
-        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        print_line(_bold(text) if number == 0 else text)
+    for line in lines:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
 def format_bytes(size: int) -> str:

@@ -30,31 +30,45 @@ class Token:
     start: int
 
 
-_TOKEN: Final = re.compile(
-    r"""
-    (?P<skip>\s+|--[^\n]*|/\*(?!\+).*?\*/)
-    | (?P<string>[rR]?(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"))
-    | (?P<quoted>`(?:[^`]|``)*`)
-    | (?P<word>[^\W\d]\w*|\d[\w.]*)
-    | (?P<mark>/\*\+|\|>|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+class Dialect(Enum):
+    """What quotes mean: Spark has texts in both kinds and names in backticks, the standard names in double ones."""
+
+    SPARK = "spark"
+    STANDARD = "standard"
+
+
+def _pieces(string: str, quoted: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+        (?P<skip>\s+|--[^\n]*|/\*(?!\+).*?\*/)
+        | (?P<string>{string})
+        | (?P<quoted>{quoted})
+        | (?P<word>[^\W\d]\w*|\d[\w.]*)
+        | (?P<mark>/\*\+|\|>|.)
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+_TOKEN: Final = {
+    Dialect.SPARK: _pieces(r"""[rR]?(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")""", r"`(?:[^`]|``)*`"),
+    Dialect.STANDARD: _pieces(r"'(?:[^']|'')*'", r'"(?:[^"]|"")*"|`(?:[^`]|``)*`'),
+}
 _KINDS: Final = {kind.value: kind for kind in TokenKind}
 
 
-def tokens(sql: str) -> Iterator[Token]:
+def tokens(sql: str, dialect: Dialect = Dialect.SPARK) -> Iterator[Token]:
     """The pieces of the query in order; what is no SQL gives marks, never an error."""
-    for found in _TOKEN.finditer(sql):
+    for found in _TOKEN[dialect].finditer(sql):
         if found.lastgroup in _KINDS:
             yield Token(_KINDS[found.lastgroup], found[0], found.start())
 
 
-def place_of(sql: str, word: str) -> str:
+def place_of(sql: str, word: str, dialect: Dialect = Dialect.SPARK) -> str:
     """Where ``word`` first stands: `` (line 2, column 5)``; nothing if it does not."""
     wanted = word.lower()
-    for token in tokens(sql):
-        if token.kind is not TokenKind.STRING and token.text.strip("`").lower() == wanted:
+    for token in tokens(sql, dialect):
+        if token.kind is not TokenKind.STRING and token.text.strip('`"').lower() == wanted:
             return f" (line {line_and_column(sql, token.start)})"
     return ""
 

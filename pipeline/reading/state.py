@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,6 +32,9 @@ class Wanted:
     def is_changelog(self) -> bool:
         """Whether every record is wanted."""
         return not self.state and self.as_of is None
+
+
+CHANGELOG: Final = Wanted()
 
 
 def state_offsets(files: Iterable[Path], known: KnownRecords, as_of: Instant | None = None) -> pa.Array:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.sql_text import first_unclear_time, names_the_clock, place_of, tokens
+from pipeline.sql_text import Dialect, first_unclear_time, names_the_clock, place_of, tokens
 
 
 def test_strings_and_comments_are_in_one_piece() -> None:
@@ -14,9 +14,18 @@ def test_strings_and_comments_are_in_one_piece() -> None:
     assert pieces == ["select", "'it''s'", ",", '"a\\"b"', ",", "`c``d`", "from", "t", ".", "u"]
 
 
-@given(st.text())
-def test_any_text_has_tokens(sql: str) -> None:
-    assert all(sql[token.start : token.start + len(token.text)] == token.text for token in tokens(sql))
+def test_by_the_standard_double_quotes_are_names_and_backslashes_nothing() -> None:
+    pieces = list(tokens('\'a\\\' "b""c" `d`', Dialect.STANDARD))
+    assert [(piece.kind.value, piece.text) for piece in pieces] == [
+        ("string", "'a\\'"),
+        ("quoted", '"b""c"'),
+        ("quoted", "`d`"),
+    ]
+
+
+@given(st.text(), st.sampled_from(Dialect))
+def test_any_text_has_tokens(sql: str, dialect: Dialect) -> None:
+    assert all(sql[token.start : token.start + len(token.text)] == token.text for token in tokens(sql, dialect))
 
 
 def test_a_place_is_counted_from_one_and_not_inside_strings() -> None:
