@@ -62,8 +62,7 @@ MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest WebSocket message, sent or received: what the reference can receive."""
 
 MESSAGE_VALUES_MAX: Final = 2_000_000
-"""Most JSON values in one message besides the bytes of a pack: some 130,000 objects with their addresses. Python needs
-up to a hundred times the memory of their text."""
+"""Most JSON values in one message besides a pack: 130,000 objects. Python needs 100 times the memory of their text."""
 
 FRAME_BYTES_MAX: Final = 16 * 1024 * 1024
 """Largest WebSocket frame the reference can receive."""
@@ -87,8 +86,7 @@ INLINE_HASH_BYTES_MAX: Final = 32 * 1024
 """Up to this size hashing costs less than a hop to a thread."""
 
 BODY_BUFFER_BYTES: Final = 512 * 1024
-"""Bytes of an arriving body that wait to be taken before its sender is held up, and about as many again: reading goes
-on while the pieces before are handed over, and is not stopped and started for each."""
+"""Bytes of an arriving body that wait before its sender is held up, so that reading goes on while they are taken."""
 
 PIECES_IN_FLIGHT_MAX: Final = 4
 """Pieces of one upload waiting to be hashed or written: enough to overlap both, little memory for many uploads."""
@@ -106,8 +104,7 @@ LEASE_RENEW_S: Final = 60
 """Seconds between two signs of life of a note in a store that has no locks."""
 
 LEASE_SILENCE_S_MAX: Final = 600
-"""A note there without a sign of life for so many seconds has lost its holder, who stops at half of it by itself: what
-it began before ends within ``S3_REQUEST_S_MAX``."""
+"""A note there so silent has lost its holder, who stops at half of it; its work ends in ``S3_REQUEST_S_MAX``."""
 
 LEFTOVER_GRACE_S_MIN: Final = 3_600
 """What was being written is kept so long, whatever grace is asked for: it may be written still."""
