@@ -301,9 +301,6 @@ QUERY_NODES_MAX: Final = 50_000
 QUERY_MEMORY_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
 """Most memory of a query over datasets, unless its caller says otherwise: nothing is put on disk meanwhile."""
 
-QUERY_S_MAX: Final = 600
-"""Longest time of a query over datasets, unless its caller says otherwise."""
-
 FETCH_BYTES_MAX: Final = 256 * 1024 * 1024 * 1024
 """Most bytes taken from one polled source at a time."""
 

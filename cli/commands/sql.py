@@ -16,11 +16,11 @@ from cli.ingests import instant_option
 from cli.options import AsAt, AsJson, AsOf, RepositoryOption, State
 from cli.record_files import RecordFormat, format_of, new_file, write_records
 from opendatafabric.dataset_ref import parse_dataset_ref
-from opendatafabric.limits import QUERY_MEMORY_BYTES_MAX, QUERY_S_MAX
+from opendatafabric.limits import QUERY_MEMORY_BYTES_MAX
 from opendatafabric.multihash import Multihash
 from pipeline.query.prepare import Asked, prepare_query
 from pipeline.query.process import running_query
-from pipeline.query.request import QueryLimits, QueryRequest
+from pipeline.query.request import USUAL_LIMITS, QueryLimits, QueryRequest
 from pipeline.reading.state import Wanted
 from storage.dataset import Dataset
 
@@ -43,7 +43,9 @@ def command(
         Path | None, typer.Option("--output", metavar="FILE", dir_okay=False, help="Write the result to this file.")
     ] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=0, help="At most so many rows of the result.")] = None,
-    timeout: Annotated[float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Longest time.")] = QUERY_S_MAX,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Longest time.")
+    ] = USUAL_LIMITS.time_s,
     memory: Annotated[int, typer.Option("--memory", metavar="MIB", min=1, help="Most memory.")] = QUERY_MEMORY_BYTES_MAX
     // _MEBIBYTE,
     repository: RepositoryOption = ".",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from opendatafabric.instant import Instant
-from opendatafabric.limits import QUERY_MEMORY_BYTES_MAX, QUERY_S_MAX
+from opendatafabric.limits import QUERY_MEMORY_BYTES_MAX
 
 if TYPE_CHECKING:
     from pipeline.reading.moment import KnownRecords
@@ -21,7 +21,7 @@ class QueryLimits:
     """``rows`` cuts the result short; the others end the query. ``foreign``: not without a sandbox."""
 
     memory_bytes: int = QUERY_MEMORY_BYTES_MAX
-    time_s: float = QUERY_S_MAX
+    time_s: float = 600
     rows: int | None = None
     foreign: bool = False
 
