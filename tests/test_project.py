@@ -137,6 +137,24 @@ def test_a_skip_fails_only_when_nothing_may_be_skipped(tmp_path: Path, value: st
     assert ("no part" in done.stdout) == bool(value)
 
 
+GROUPED = """
+import os, pathlib, pytest
+@pytest.mark.xdist_group("one")
+@pytest.mark.parametrize("number", range(6))
+def test_x(number):
+    pathlib.Path(os.environ["PYTEST_XDIST_WORKER"]).touch()
+"""
+
+
+@pytest.mark.slow
+def test_tests_of_one_group_share_a_process(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(GROUPED)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadgroup"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert len(list(tmp_path.glob("gw*"))) == 1
+
+
 def test_the_lock_of_the_ipfs_node_names_a_hash_for_every_package_and_no_index() -> None:
     packages = json.loads((ROOT / "tests" / "ipfs" / "package-lock.json").read_text())["packages"]
     del packages[""]

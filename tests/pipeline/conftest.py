@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share the JVM are slow, and run in one process where several run side by side."""
+    """Tests that share the JVM are slow, and run in one process where several run side by side.
+
+    First, since xdist looks at the groups at the same moment.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))

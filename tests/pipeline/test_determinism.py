@@ -103,6 +103,7 @@ def runs(spark: SparkSession, tmp_path: Path) -> Runs:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("merge", STRATEGIES, ids=lambda merge: type(merge).__name__)
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=ROWS, second=ROWS, conf=SETTINGS)
