@@ -337,6 +337,12 @@ ETHEREUM_BLOCKS_MAX: Final = 1_000_000
 ETHEREUM_ANSWER_BYTES_MAX: Final = 256 * 1024 * 1024
 """Largest answer of a node: some 300,000 logs."""
 
+CONTAINER_STATE_BYTES_MAX: Final = 64 * 1024
+"""Longest state that a container may leave; it is kept in a block, and given back to it as a variable."""
+
+PROGRAM_WORDS_BYTES: Final = 2_000
+"""So much is told of the last that a failing program said."""
+
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""
 

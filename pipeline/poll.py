@@ -63,7 +63,7 @@ async def poll(
         source = polling_source(position)
         if not fetch_uncacheable and await _is_done(dataset, position, source):
             return
-        with TemporaryDirectory(prefix="odf-poll-") as name:
+        with TemporaryDirectory(prefix="odf-poll-", ignore_cleanup_errors=True) as name:
             fetched = await fetch(source.fetch, position.source_state, Path(name), asking)
             if fetched is None:
                 return

@@ -194,6 +194,9 @@ class Settings(BaseSettings):
     ethereum_confirmations: int = Field(
         0, ge=0, description="newest blocks of a chain that are left alone, for they may be replaced"
     )
+    container_runtime: str | None = Field(
+        None, description="program that runs containers of sources; podman or docker by default, if one is on PATH"
+    )
     source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
         (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import (
     FetchStep,
@@ -17,6 +16,7 @@ from opendatafabric.metadata.sources import (
     FetchStepMqtt,
     FetchStepUrl,
 )
+from pipeline.fetch.container import fetch_container
 from pipeline.fetch.fetched import Fetched, FetchOptions
 from pipeline.fetch.files_glob import fetch_files_glob
 from pipeline.fetch.mqtt import fetch_mqtt
@@ -32,7 +32,8 @@ async def fetch(step: FetchStep, state: SourceState | None, folder: Path, option
         NotFound: the source is not there.
         PeerUnavailable: it did not answer, or in the middle no more.
         LimitExceeded: it gave more than may be taken.
-        UnsupportedOperation: a kind of source, or a place, that is not read.
+        UnsupportedOperation: a place that is not read.
+        EngineUnavailable: nothing runs containers here.
         AccessDenied: a variable that the step names may not be used, or the place is not open to this poll.
         ProtocolViolation: it broke the rules of how it speaks.
         MalformedSource: it gave what can be no records.
@@ -50,8 +51,4 @@ async def fetch(step: FetchStep, state: SourceState | None, folder: Path, option
         return await fetch_ethereum_logs(step, state, folder / "fetched", options)
     if isinstance(step, FetchStepMqtt):
         return await fetch_mqtt(step, folder / "fetched", options)
-    raise UnsupportedOperation(
-        f"sources of kind {type(step).__name__.removeprefix('FetchStep')} are not polled",
-        expected="Url, FilesGlob, Mqtt or EthereumLogs",
-        hint="fetch it yourself and use odf ingest",
-    )
+    return await fetch_container(step, state, folder, options)

@@ -57,6 +57,7 @@ class FetchOptions:
 
     ``ethereum_nodes`` are asked about chains whose source names no node, and not for their last
     ``ethereum_confirmations`` blocks, which may change.
+    ``container_runtime`` is the program that runs containers, unless it is the usual one.
     ``private_places`` opens files of this machine and addresses that not everybody reaches: for sources of one's own.
     """
 
@@ -66,6 +67,7 @@ class FetchOptions:
     progress: Progress = silent
     ethereum_nodes: Mapping[int, str] = field(default_factory=dict)
     ethereum_confirmations: int = 0
+    container_runtime: str | None = None
 
 
 def state_of(kind: str, value: str) -> SourceState:
