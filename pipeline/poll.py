@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 
 from opendatafabric.errors import RefConflict, UnsupportedOperation
 from opendatafabric.instant import Instant
-from opendatafabric.limits import POLL_ITERATIONS_MAX
 from opendatafabric.metadata.events import AddData, SetPollingSource
 from opendatafabric.metadata.sources import FetchStepMqtt, FetchStepUrl, SourceCachingForever
+from opendatafabric.source_limits import POLL_ITERATIONS_MAX
 from pipeline.commit import Outcome, Position, position_of
 from pipeline.fetch import FetchOptions, fetch
 from pipeline.ingest import Engine, Given, ingest

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO
 
 from opendatafabric.errors import LimitExceeded, UnsupportedOperation
-from opendatafabric.limits import PROGRAM_WORDS_BYTES, READ_CHUNK_BYTES
+from opendatafabric.limits import READ_CHUNK_BYTES
+from opendatafabric.source_limits import PROGRAM_WORDS_BYTES
 from pipeline.fetch.sink import Sink
 from pipeline.process_group import kill_group
 

@@ -26,9 +26,14 @@ from opendatafabric.errors import (
     ProtocolViolation,
 )
 from opendatafabric.instant import Instant
-from opendatafabric.limits import CONTAINER_STATE_BYTES_MAX, FETCH_RECORDS_TARGET, FETCH_S_MAX, FETCH_SILENCE_S_MAX
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import EnvVar, FetchStepContainer
+from opendatafabric.source_limits import (
+    CONTAINER_STATE_BYTES_MAX,
+    FETCH_RECORDS_TARGET,
+    FETCH_S_MAX,
+    FETCH_SILENCE_S_MAX,
+)
 from pipeline.fetch.fetched import ETAG, LAST_MODIFIED, Fetched, FetchOptions, state_of
 from pipeline.fetch.places import check_private
 from pipeline.fetch.sink import Sink

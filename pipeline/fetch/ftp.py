@@ -11,9 +11,10 @@ from urllib.parse import SplitResult, unquote
 
 from opendatafabric.errors import AccessDenied, MalformedManifest, NotFound, PeerUnavailable
 from opendatafabric.instant import Instant
-from opendatafabric.limits import FETCH_S_MAX, FETCH_SILENCE_S_MAX, FTP_LINES_MAX, READ_CHUNK_BYTES
+from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import EventTimeSourceFromMetadata, FetchStepUrl
+from opendatafabric.source_limits import FETCH_S_MAX, FETCH_SILENCE_S_MAX, FTP_LINES_MAX
 from pipeline.fetch.fetched import LAST_MODIFIED, Fetched, FetchOptions, state_of
 from pipeline.fetch.places import named_place, reachable_address
 from pipeline.fetch.sink import Sink

@@ -13,14 +13,10 @@ from yarl import URL
 
 from opendatafabric.errors import MalformedInput, MalformedManifest, NotFound, PeerUnavailable
 from opendatafabric.instant import Instant
-from opendatafabric.limits import (
-    FETCH_REDIRECTS_MAX,
-    FETCH_S_MAX,
-    FETCH_SILENCE_S_MAX,
-    READ_CHUNK_BYTES,
-)
+from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import FetchStepUrl
+from opendatafabric.source_limits import FETCH_REDIRECTS_MAX, FETCH_S_MAX, FETCH_SILENCE_S_MAX
 from pipeline.fetch.event_time import by_metadata
 from pipeline.fetch.fetched import ETAG, LAST_MODIFIED, Fetched, FetchOptions, state_of
 from pipeline.fetch.places import Sockets, named_place

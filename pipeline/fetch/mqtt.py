@@ -12,14 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opendatafabric.errors import MalformedManifest, MalformedSource, PeerUnavailable
-from opendatafabric.limits import (
-    FETCH_RECORDS_TARGET,
-    FETCH_SILENCE_S_MAX,
-    MQTT_DRAIN_S_MAX,
-    MQTT_IDLE_S,
-    READ_CHUNK_BYTES,
-)
+from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.metadata.sources import FetchStepMqtt
+from opendatafabric.source_limits import FETCH_RECORDS_TARGET, FETCH_SILENCE_S_MAX, MQTT_DRAIN_S_MAX, MQTT_IDLE_S
 from pipeline.fetch.fetched import Fetched, FetchOptions
 from pipeline.fetch.mqtt_session import Login, Message, MqttSession
 from pipeline.fetch.places import reachable_address

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from opendatafabric.errors import AccessDenied, LimitExceeded, MalformedManifest, PeerUnavailable, ProtocolViolation
-from opendatafabric.limits import FETCH_SILENCE_S_MAX, MQTT_MESSAGE_BYTES_MAX
 from opendatafabric.metadata.sources import MqttQos, MqttTopicSubscription
+from opendatafabric.source_limits import FETCH_SILENCE_S_MAX, MQTT_MESSAGE_BYTES_MAX
 
 _CONNECT, _CONNACK, _PUBLISH, _PUBACK, _PUBREC, _PUBREL, _PUBCOMP, _SUBSCRIBE, _SUBACK = range(1, 10)
 _DISCONNECT: Final = 14

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 
 from opendatafabric.errors import LimitExceeded
-from opendatafabric.limits import FETCH_BYTES_MAX
+from opendatafabric.source_limits import FETCH_BYTES_MAX
 from storage.local.durable import translated
 from storage.progress import BYTES, Progress, silent
 

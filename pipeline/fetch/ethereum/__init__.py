@@ -14,9 +14,9 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 
 from opendatafabric.errors import Conflict, MalformedManifest, MalformedSource, UnsupportedOperation
-from opendatafabric.limits import ETHEREUM_BLOCKS_MAX, ETHEREUM_RANGE_BLOCKS, FETCH_RECORDS_TARGET
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import FetchStepEthereumLogs
+from opendatafabric.source_limits import ETHEREUM_BLOCKS_MAX, ETHEREUM_RANGE_BLOCKS, FETCH_RECORDS_TARGET
 from pipeline.fetch.ethereum.event_signature import Event, parse_event
 from pipeline.fetch.ethereum.log_filter import LogFilter, parse_filter
 from pipeline.fetch.ethereum.logs import rows_of, table_of

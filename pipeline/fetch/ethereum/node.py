@@ -12,7 +12,8 @@ import aiohttp
 import orjson
 
 from opendatafabric.errors import LimitExceeded, PeerUnavailable, ProtocolViolation
-from opendatafabric.limits import ETHEREUM_ANSWER_BYTES_MAX, FETCH_SILENCE_S_MAX, READ_CHUNK_BYTES
+from opendatafabric.limits import READ_CHUNK_BYTES
+from opendatafabric.source_limits import ETHEREUM_ANSWER_BYTES_MAX, FETCH_SILENCE_S_MAX
 from pipeline.fetch.fetched import FetchOptions
 from pipeline.fetch.places import Sockets
 
