@@ -76,7 +76,7 @@ async def locate(text: str, repository: str) -> Located:
         return Located(text, text.removeprefix("odf+"))
     if is_dataset_folder(text) or is_archive(text):
         return Located(text, absolute_path(text))
-    if _is_server(repository):
+    if is_server(repository):
         return Located(text, f"{repository.removeprefix('odf+').rstrip('/')}/{_alias_on_server(text)}/")
     async with opened_repository(repository) as root:
         return await _locate_in(root, text)
@@ -174,7 +174,8 @@ def _connection_to(place: str) -> AbstractAsyncContextManager[Connection]:
     return connection_to(place)
 
 
-def _is_server(repository: str) -> bool:
+def is_server(repository: str) -> bool:
+    """Whether ``repository`` is the address of a server."""
     scheme = scheme_of(repository)
     return bool(scheme) and scheme not in {*SCHEMES, "file"} and not is_node_address(scheme)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from cli.meter import Measured
 from cli.output import format_bytes, print_json, print_line
@@ -26,16 +27,21 @@ def now_or(moment: Instant | None) -> Instant:
 
 def print_outcome(name: str, outcome: Outcome, measured: Measured, *, file: str | None = None, as_json: bool) -> None:
     """One line, or one JSON object a line."""
-    if as_json:
-        print_json(_as_dict(name, outcome, measured, file), indent=None)
-        return
-    rows = outcome.answer.rows
-    pace = f"({format_bytes(measured.size)} in {measured.seconds:.1f} s, {measured.per_s(rows.read):,.0f} records/s)"
-    if not outcome.changed:
-        print_line(f"{name}: nothing new, {rows.read} records read {pace}")
-        return
-    told = f"+{rows.appended} appended, -{rows.retracted} retracted, ~{rows.corrected} corrected"
-    print_line(f"{name}: {rows.read} records read, {told}, head {outcome.new_head} {pace}")
+    _print({"name": name, "file": file, **_told_of(outcome)}, measured, as_json=as_json)
+
+
+def print_answer(name: str, answer: dict[str, Any], measured: Measured, *, file: str, as_json: bool) -> None:
+    """The same for what a server answered."""
+    told = {
+        "changed": answer["changed"],
+        "old_head": answer["oldHead"],
+        "new_head": answer["newHead"],
+        **answer["rows"],
+        "logical_hash": answer["logicalHash"],
+        "offsets": answer["offsets"],
+        "watermark": answer["watermark"],
+    }
+    _print({"name": name, "file": file, **told}, measured, as_json=as_json)
 
 
 def print_nothing_new(name: str, *, as_json: bool) -> None:
@@ -46,17 +52,26 @@ def print_nothing_new(name: str, *, as_json: bool) -> None:
         print_line(f"{name}: up to date")
 
 
-def _as_dict(name: str, outcome: Outcome, measured: Measured, file: str | None) -> dict[str, object]:
+def _print(told: dict[str, Any], measured: Measured, *, as_json: bool) -> None:
+    read, records_per_s = told["read"], measured.per_s(told["read"])
+    if as_json:
+        pace = {"bytes": measured.size, "seconds": round(measured.seconds, 3), "records_per_s": round(records_per_s)}
+        print_json({**told, **pace}, indent=None)
+        return
+    took = f"({format_bytes(measured.size)} in {measured.seconds:.1f} s, {records_per_s:,.0f} records/s)"
+    if not told["changed"]:
+        print_line(f"{told['name']}: nothing new, {read} records read {took}")
+        return
+    changes = f"+{told['appended']} appended, -{told['retracted']} retracted, ~{told['corrected']} corrected"
+    print_line(f"{told['name']}: {read} records read, {changes}, head {told['new_head']} {took}")
+
+
+def _told_of(outcome: Outcome) -> dict[str, Any]:
     rows, data = outcome.answer.rows, outcome.answer.data
     return {
-        "name": name,
-        "file": file,
         "changed": outcome.changed,
         "old_head": str(outcome.old_head),
         "new_head": str(outcome.new_head),
-        "bytes": measured.size,
-        "seconds": round(measured.seconds, 3),
-        "records_per_s": round(measured.per_s(rows.read)),
         "read": rows.read,
         "appended": rows.appended,
         "retracted": rows.retracted,

@@ -8,7 +8,8 @@ Nothing else belongs here: no formatting, no logging.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 
 class OdfError(Exception):
@@ -302,3 +303,26 @@ class EngineDied(EngineUnavailable):
 
     code = "engine-died"
     retryable = True
+
+
+def error_from(told: Mapping[str, Any]) -> OdfError:
+    """The error of which ``told`` is the ``as_dict``, in the family of its code; unknown codes come out as the base."""
+    family = next((family for family in _families(OdfError) if family.code == told.get("code")), OdfError)
+    error = OdfError.__new__(family)
+    OdfError.__init__(
+        error,
+        str(told.get("message")),
+        expected=told.get("expected"),
+        found=told.get("found"),
+        hint=told.get("hint"),
+    )
+    if isinstance(error, ChainError):
+        error.rule, error.sequence_number = str(told.get("rule")), told.get("sequence_number")
+    return error
+
+
+def _families(family: type[OdfError]) -> Iterator[type[OdfError]]:
+    yield family
+    for narrower in family.__subclasses__():
+        if narrower.__module__ == __name__:
+            yield from _families(narrower)

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from opendatafabric.errors import EngineDied, EngineUnavailable, LimitExceeded
+from opendatafabric.errors import EngineDied, EngineUnavailable, LimitExceeded, error_from
 from opendatafabric.limits import ENGINE_START_S_MAX, WORKER_MESSAGE_BYTES_MAX
-from pipeline.messages import Message, decode, encode, error_of
+from pipeline.messages import Message, decode, encode
 from pipeline.process_group import kill_group, resident_bytes
 from pipeline.worker_place import WorkerOptions, WorkerPlace
 
@@ -74,7 +74,7 @@ class EngineProcess:
             if not finished:
                 await self.kill()
         if "error" in last:
-            raise error_of(last["error"])
+            raise error_from(last["error"])
         result: Message = last["result"]
         return result
 
@@ -141,7 +141,7 @@ class EngineProcess:
                 await self.kill()
         if "error" in told:
             await self._process.wait()
-            raise error_of(told["error"])
+            raise error_from(told["error"])
 
     async def _watch_memory(self) -> None:
         while self._process is not None:

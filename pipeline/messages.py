@@ -9,11 +9,9 @@ answers back. Errors travel as their ``as_dict`` and come out as the same family
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-from opendatafabric import errors
-from opendatafabric.errors import ChainError, LimitExceeded, OdfError, ProtocolViolation
+from opendatafabric.errors import LimitExceeded, OdfError, ProtocolViolation
 from opendatafabric.limits import WORKER_MESSAGE_BYTES_MAX
 
 Message = dict[str, Any]
@@ -51,26 +49,3 @@ def decode(line: bytes) -> Message:
 def error_message(error: OdfError) -> Message:
     """The last message about a job that failed."""
     return {"error": error.as_dict()}
-
-
-def error_of(told: Message) -> OdfError:
-    """The error that was told, in the family of its code; unknown codes come out as the base."""
-    family = next((family for family in _families(OdfError) if family.code == told.get("code")), OdfError)
-    error = OdfError.__new__(family)
-    OdfError.__init__(
-        error,
-        str(told.get("message")),
-        expected=told.get("expected"),
-        found=told.get("found"),
-        hint=told.get("hint"),
-    )
-    if isinstance(error, ChainError):
-        error.rule, error.sequence_number = str(told.get("rule")), told.get("sequence_number")
-    return error
-
-
-def _families(family: type[OdfError]) -> Iterator[type[OdfError]]:
-    yield family
-    for narrower in family.__subclasses__():
-        if narrower.__module__ == errors.__name__:
-            yield from _families(narrower)

@@ -82,6 +82,18 @@ def format_of_media_type(media_type: str) -> str:
     return name
 
 
+def media_type_of_format(name: str) -> str:
+    """The media type that stands for a format.
+
+    Raises:
+        UnsupportedOperation: an unknown format.
+    """
+    for media_type, named in _MEDIA_TYPES.items():
+        if named == name.lower():
+            return media_type
+    raise UnsupportedOperation(f"there is no format '{name}'", expected=", ".join(FORMATS))
+
+
 def format_of_file(name: str) -> str | None:
     """The name of the format that the end of a file's name stands for."""
     suffix = name.rpartition(".")[2].lower()

@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Final
 
-from opendatafabric.errors import EngineDied, EngineUnavailable
+from opendatafabric.errors import EngineDied, EngineUnavailable, error_from
 from opendatafabric.limits import WORKER_MESSAGE_BYTES_MAX, WORKER_START_S_MAX
-from pipeline.messages import Message, decode, encode, error_of
+from pipeline.messages import Message, decode, encode
 from pipeline.worker_place import JobFolders, WorkerOptions, WorkerPlace
 
 _POLL_S: Final = 0.05
@@ -159,7 +159,7 @@ async def _messages(reader: StreamReader) -> AsyncIterator[Message]:
 
 def _result(last: Message) -> Message:
     if "error" in last:
-        raise error_of(last["error"])
+        raise error_from(last["error"])
     result: Message = last["result"]
     return result
 

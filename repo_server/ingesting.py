@@ -150,11 +150,14 @@ class Ingests:
 
 def answer_of(outcome: Outcome) -> dict[str, Any]:
     """What is told about an ingest, as JSON values."""
+    data = outcome.answer.data
     return {
         "oldHead": str(outcome.old_head),
         "newHead": str(outcome.new_head),
         "changed": outcome.changed,
         "watermark": None if outcome.watermark is None else str(outcome.watermark),
+        "offsets": None if data is None else [data.offset_interval.start, data.offset_interval.end],
+        "logicalHash": None if data is None else str(data.logical_hash),
         "rows": asdict(outcome.answer.rows),
     }
 

@@ -21,6 +21,7 @@ from tests.cli.runner import odf
 from tests.repo_server.served import served
 from tests.source_tree import ROOT
 
+JSON = 'odf ingest --json "$ADDRESS/default/us.faa.airports" examples/sources/airports-2.csv'
 HOW_TO = ROOT / "docs" / "how-to" / "ingest.md"
 WEATHER = ROOT / "examples" / "sources" / "seattle-weather.csv"
 
@@ -34,6 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     except EngineUnavailable as error:
         pytest.skip(f"Spark cannot run here: {error.message}")
     monkeypatch.setenv("ODF_SPARK_PLACE", str(tmp_path / "spark"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     yield tmp_path
     asyncio.run(spark_worker().end())
 
@@ -52,7 +54,7 @@ def add_weather(folder: Path, repository: Path) -> Path:
 @pytest.mark.timeout(400)
 def test_the_commands_of_the_how_to_do_what_it_says(home: Path) -> None:
     (home / "examples").symlink_to(ROOT / "examples")
-    push, once, in_pieces, pull = re.findall(r"^```sh\n(.*?)^```", HOW_TO.read_text(), re.MULTILINE | re.DOTALL)
+    push, sent, once, in_pieces, pull = re.findall(r"^```sh\n(.*?)^```", HOW_TO.read_text(), re.MULTILINE | re.DOTALL)
     printed = run(push, home)
     assert re.search(r"500 records read, \+500 appended, -0 retracted, ~0 corrected", printed)
     assert re.search(r"600 records read, \+\d+ appended, -\d+ retracted, ~\d+ corrected", printed)
@@ -61,9 +63,10 @@ def test_the_commands_of_the_how_to_do_what_it_says(home: Path) -> None:
     assert "1461 records read, +1461 appended" in run(pull, home)
     assert "up to date" in run(pull, home)
     token = odf("token", "create", "default", "--repo", home / "my-repository").lines[0]
-    told = [json.loads(line) for line in asyncio.run(run_at_server(home, token, once, once, in_pieces))]
-    assert told[0] == told[1]
-    assert [each["rows"]["read"] for each in told] == [500, 500, 600]
+    told = [json.loads(line) for line in asyncio.run(run_at_server(home, token, sent + JSON, once, once, in_pieces))]
+    assert (told[0]["read"], told[0]["changed"]) == (600, False)
+    assert told[1] == told[2]
+    assert [each["rows"]["read"] for each in told[1:]] == [500, 500, 600]
     verified = odf("verify", "--repo", home / "my-repository", "us.faa.airports")
     assert verified.code == 0
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opendatafabric.errors import EngineDied, LimitExceeded, OdfError, ProtocolViolation
+from opendatafabric.errors import EngineDied, LimitExceeded, OdfError, ProtocolViolation, error_from
 from opendatafabric.limits import WORKER_MESSAGE_BYTES_MAX
-from pipeline.messages import decode, encode, error_of
+from pipeline.messages import decode, encode
 from tests.cli.test_exit_codes import families
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5)
@@ -40,11 +40,11 @@ OURS = [family for family in families() if family.__module__ == OdfError.__modul
 @pytest.mark.parametrize("family", OURS, ids=lambda family: family.code)
 def test_every_error_comes_out_as_the_family_it_was(family: type[OdfError]) -> None:
     told = {"code": family.code, "message": "it is so", "hint": "do this"}
-    found = error_of(decode(encode({"error": told}))["error"])
+    found = error_from(decode(encode({"error": told}))["error"])
     assert type(found) is family
     assert told.items() <= found.as_dict().items()
 
 
 def test_an_unknown_code_is_an_error_all_the_same() -> None:
-    assert type(error_of({"code": "of-tomorrow", "message": "x"})) is OdfError
-    assert error_of(EngineDied("x").as_dict()).retryable
+    assert type(error_from({"code": "of-tomorrow", "message": "x"})) is OdfError
+    assert error_from(EngineDied("x").as_dict()).retryable
