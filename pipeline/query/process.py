@@ -16,8 +16,7 @@ from typing import IO, Final
 
 import pyarrow as pa
 
-from opendatafabric.errors import EngineDied, LimitExceeded, OdfError
-from pipeline.messages import error_of
+from opendatafabric.errors import EngineDied, LimitExceeded, OdfError, error_from
 from pipeline.process_group import kill_group, resident_bytes
 from pipeline.query.request import QueryLimits, QueryRequest
 
@@ -131,7 +130,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 def _told(lines: list[str]) -> OdfError | None:
     try:
-        return error_of(json.loads(lines[-1]))
+        return error_from(json.loads(lines[-1]))
     except (IndexError, ValueError, AttributeError):
         return None
 
