@@ -234,15 +234,15 @@ def one_row(quick: bool) -> Question:
     folder = scratch("rows")
     large, one = rows(folder, count), rows(folder, 1, begin=2 * count)
     small = [rows(folder, 1, begin=number) for number in range(ingests)]
-    ways, goals = [], []
-    for name, merge in (("ledger", MergeStrategyLedger(KEY)), ("upsert", MergeStrategyUpsertStream(("id",)))):
-        short = f"{name} after 1 ingest"
-        ways.append(Way(short, Root(merge).ingest(small[0]).mark().measured(one)))
-        for told, files in ((f"{ingests:,} ingests", small), (f"{count:,} rows", [large])):
-            ways.append(Way(f"{name} after {told}", Root(merge).ingest(*files).mark().measured(one)))
-            goals.append(
-                Goal("I3", f"{name} after {told} / after 1", f"{name} after {told}", short, 1.5, False, "wall")
-            )
+    ledger, upsert = MergeStrategyLedger(KEY), MergeStrategyUpsertStream(("id",))
+    short = Way("ledger after 1 ingest", Root(ledger).ingest(small[0]).mark().measured(one))
+    long = [
+        Way(f"ledger after {ingests:,} ingests", Root(ledger).ingest(*small).mark().measured(one)),
+        Way(f"ledger after {count:,} rows", Root(ledger).ingest(large).mark().measured(one)),
+        Way(f"upsert after {count:,} rows", Root(upsert).ingest(large).mark().measured(one)),
+    ]
+    goals = [Goal("I3", f"{way.name} / after 1", way.name, short.name, 1.5, False, "wall") for way in long]
+    ways = [short, *long]
     return Question("One row into a dataset", "row", ways, goals)
 
 

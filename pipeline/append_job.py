@@ -54,7 +54,7 @@ def _appended(pieces: Iterator[pa.Table], in_force: pa.Schema | None, request: I
     """Every row as a record, each piece in the order of the input."""
     for piece in pieces:
         records = prepare(piece, request.vocabulary, takes_op=False, in_force=in_force)
-        yield merge_context(records.schema, None, request).finished(records)
+        yield merge_context(records.schema, None, request).finished(records).records
 
 
 class _Counted:

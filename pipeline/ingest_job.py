@@ -19,7 +19,7 @@ from pipeline.changes_file import count_changes, first_schema, write_changes
 from pipeline.history import open_history
 from pipeline.ingest_request import SPOILED, IngestAnswer, IngestRequest, RowCounts
 from pipeline.jobs import JobContext, JsonObject
-from pipeline.merge import merge_records, takes_op
+from pipeline.merge import Merged, merge_records, takes_op
 from pipeline.merge.context import merge_context
 from pipeline.prepared import arrow_schema, prepare
 from pipeline.preprocess import preprocessed
@@ -63,27 +63,27 @@ def make_slice(open_session: OpenSession, request: IngestRequest, tell: Tell | N
     found = pa.concat_tables(preprocessed(open_session, iter([given]), request.source, request.vocabulary))
     records = prepare(found, request.vocabulary, takes_op=takes_op(request.source.merge), in_force=in_force)
     history = open_history(request.history, request.source.merge, in_force, request.vocabulary)
-    changes = merge_records(records, request.source.merge, merge_context(records.schema, history, request))
-    rows = replace(count_changes(changes), read=len(given))
+    merged = merge_records(records, request.source.merge, merge_context(records.schema, history, request))
+    rows = replace(count_changes(merged.records), read=len(given))
     told(rows)
-    return replace(_written_and_remembered(changes, history, in_force, request), rows=rows)
+    return replace(_written_and_remembered(merged, history, in_force, request), rows=rows)
 
 
 def _written_and_remembered(
-    changes: pa.Table, history: Projection | None, in_force: pa.Schema | None, request: IngestRequest
+    merged: Merged, history: Projection | None, in_force: pa.Schema | None, request: IngestRequest
 ) -> IngestAnswer:
     """The slice, and beside it the runs that know of it: each takes about one core."""
     if in_force is None:
-        schema = arrow_schema(first_schema(changes.schema, request.vocabulary))
+        schema = arrow_schema(first_schema(merged.records.schema, request.vocabulary))
         history = open_history(request.history, request.source.merge, schema, request.vocabulary)
     with ThreadPoolExecutor(1) as beside:
-        remembering = beside.submit(_remembered, history, changes)
-        answer = write_changes(iter([changes]), in_force, request)
+        remembering = beside.submit(_remembered, history, merged)
+        answer = write_changes(iter([merged.records]), in_force, request)
         return replace(answer, runs=remembering.result())
 
 
-def _remembered(history: Projection | None, changes: pa.Table) -> tuple[Path, ...] | None:
+def _remembered(history: Projection | None, merged: Merged) -> tuple[Path, ...] | None:
     if history is None:
         return None
-    history.add(changes)
+    history.add(merged.records, merged.keys)
     return history.runs

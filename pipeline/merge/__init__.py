@@ -14,13 +14,13 @@ import pyarrow as pa
 from opendatafabric.metadata import sources
 from pipeline.merge.append import merge_append, merge_ledger
 from pipeline.merge.changelog_stream import merge_changelog_stream
-from pipeline.merge.context import MergeContext
+from pipeline.merge.context import MergeContext, Merged
 from pipeline.merge.snapshot import merge_snapshot
 from pipeline.merge.upsert_stream import merge_upsert_stream
 
-__all__ = ["MergeContext", "merge_records", "takes_op"]
+__all__ = ["MergeContext", "Merged", "merge_records", "takes_op"]
 
-_STRATEGIES: Final[dict[type, Callable[[pa.Table, Any, MergeContext], pa.Table]]] = {
+_STRATEGIES: Final[dict[type, Callable[[pa.Table, Any, MergeContext], Merged]]] = {
     sources.MergeStrategyAppend: merge_append,
     sources.MergeStrategyLedger: merge_ledger,
     sources.MergeStrategySnapshot: merge_snapshot,
@@ -29,7 +29,7 @@ _STRATEGIES: Final[dict[type, Callable[[pa.Table, Any, MergeContext], pa.Table]]
 }
 
 
-def merge_records(records: pa.Table, strategy: sources.MergeStrategy, context: MergeContext) -> pa.Table:
+def merge_records(records: pa.Table, strategy: sources.MergeStrategy, context: MergeContext) -> Merged:
     """What ``records``, in the order of the input, add to the dataset: op, event time and data columns, in order.
 
     ``records`` have an event time column, which may hold nulls, and types that agree with the dataset.

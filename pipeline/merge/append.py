@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyLedger
-from pipeline.merge.context import MergeContext, check_key_columns, in_time_order
-from pipeline.projection.keys import keys_of
+from pipeline.merge.context import MergeContext, Merged, check_key_columns, time_order
+from pipeline.projection.keys import Keys, keys_of
 
 
-def merge_append(records: pa.Table, _: MergeStrategyAppend, context: MergeContext) -> pa.Table:
+def merge_append(records: pa.Table, _: MergeStrategyAppend, context: MergeContext) -> Merged:
     """All rows, by event time."""
-    times = context.filled(records.column(context.vocabulary.event_time_column))
-    return context.finished(in_time_order(records, times))
+    return _by_time(records, None, context)
 
 
-def merge_ledger(records: pa.Table, strategy: MergeStrategyLedger, context: MergeContext) -> pa.Table:
+def merge_ledger(records: pa.Table, strategy: MergeStrategyLedger, context: MergeContext) -> Merged:
     """The rows with a new key, by event time. Keys may repeat within the input; one with a null is always new."""
     check_key_columns(records, strategy.primary_key)
-    if context.history is not None and len(records):
-        keys = keys_of(records, strategy.primary_key)
-        records = records.filter(pa.array(keys.has_null | ~context.history.known(keys)))
-    return merge_append(records, MergeStrategyAppend(), context)
+    if context.history is None:
+        return _by_time(records, None, context)
+    keys = keys_of(records, strategy.primary_key)
+    new = np.flatnonzero(keys.has_null | ~context.history.known(keys))
+    if len(new) < len(records):
+        records, keys = records.take(pa.array(new)), keys.at(new)
+    event_time = context.vocabulary.event_time_column
+    is_filled = event_time in strategy.primary_key and records.column(event_time).null_count > 0
+    return _by_time(records, None if is_filled else keys, context)
+
+
+def _by_time(records: pa.Table, keys: Keys | None, context: MergeContext) -> Merged:
+    order = time_order(context.filled(records.column(context.vocabulary.event_time_column)))
+    if order is not None:
+        records, keys = records.take(pa.array(order)), None if keys is None else keys.at(order)
+    return context.finished(records, keys=keys)

@@ -7,12 +7,10 @@ import pyarrow as pa
 from opendatafabric.data.changelog import first_unknown_operation
 from opendatafabric.errors import IncompatibleSchema, MalformedSource
 from opendatafabric.metadata.sources import MergeStrategyChangelogStream
-from pipeline.merge.context import MergeContext, check_key_columns, in_key_order
+from pipeline.merge.context import MergeContext, Merged, check_key_columns, in_key_order
 
 
-def merge_changelog_stream(
-    records: pa.Table, strategy: MergeStrategyChangelogStream, context: MergeContext
-) -> pa.Table:
+def merge_changelog_stream(records: pa.Table, strategy: MergeStrategyChangelogStream, context: MergeContext) -> Merged:
     """All rows; their ``op`` keeps its type."""
     name = context.vocabulary.operation_type_column
     check_key_columns(records, strategy.primary_key)

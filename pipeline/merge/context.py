@@ -15,10 +15,18 @@ from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import IncompatibleSchema, MalformedData, MalformedSource
 from pipeline.ingest_request import IngestRequest, milliseconds_of
-from pipeline.projection.keys import keys_of, last_rows
+from pipeline.projection.keys import Keys, Rows, keys_of, last_rows
 from pipeline.projection.projection import Projection
 
 _POSITION = "position"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What is added: op, event time and data columns, in order; ``keys`` of all rows, if the strategy knows them."""
+
+    records: pa.Table
+    keys: Keys | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,7 @@ class MergeContext:
         """The event times with none missing."""
         return pc.fill_null(event_times, self.fallback)
 
-    def finished(self, records: pa.Table, operations: Any = None) -> pa.Table:
+    def finished(self, records: pa.Table, operations: Any = None, keys: Keys | None = None) -> Merged:
         """The columns in their order: op, event time, data. ``operations`` are 0 unless given."""
         op, event_time = self.vocabulary.operation_type_column, self.vocabulary.event_time_column
         if operations is None:
@@ -47,7 +55,7 @@ class MergeContext:
         )
         times = self.filled(records.column(event_time))
         columns = [operations, times, *(records.column(field.name) for field in data)]
-        return pa.Table.from_arrays(columns, schema=schema)
+        return Merged(pa.Table.from_arrays(columns, schema=schema), keys)
 
 
 def merge_context(schema: pa.Schema, history: Projection | None, request: IngestRequest) -> MergeContext:
@@ -107,11 +115,19 @@ def in_key_order(records: pa.Table, primary_key: Sequence[str], operations: Any)
 
 def in_time_order(records: pa.Table, event_times: pa.ChunkedArray) -> pa.Table:
     """Sorted by event time, then by position."""
+    order = time_order(event_times)
+    return records if order is None else records.take(pa.array(order))
+
+
+def time_order(event_times: pa.ChunkedArray) -> Rows | None:
+    """The rows by event time, then by position; ``None`` if they stand so."""
     times = time_numbers(event_times)
     if len(times) < 2 or pc.all(pc.less_equal(times[:-1], times[1:])).as_py():
-        return records
-    keyed = pa.table({"time": times, _POSITION: pa.arange(0, len(records))})
-    return records.take(pc.sort_indices(keyed, [("time", "ascending"), (_POSITION, "ascending")]))
+        return None
+    keyed = pa.table({"time": times, _POSITION: pa.arange(0, len(times))})
+    order = pc.sort_indices(keyed, [("time", "ascending"), (_POSITION, "ascending")])
+    found: Rows = order.to_numpy().astype(np.int64)
+    return found
 
 
 def time_numbers(event_times: pa.ChunkedArray) -> pa.ChunkedArray:

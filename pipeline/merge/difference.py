@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from opendatafabric.data.changelog import OperationType
 from pipeline.declared import to_declared
-from pipeline.merge.context import MergeContext, in_key_order
+from pipeline.merge.context import MergeContext, Merged, in_key_order
 from pipeline.merge.equality import differing
 from pipeline.projection.keys import Rows, keys_of
 from pipeline.projection.projection import Stretch
@@ -34,7 +34,7 @@ class Difference:
     retract: npt.NDArray[np.bool_] | None = None
 
 
-def changes(records: pa.Table, difference: Difference, context: MergeContext) -> pa.Table:
+def changes(records: pa.Table, difference: Difference, context: MergeContext) -> Merged:
     """The changes that lead from the state of the dataset to ``records``, in order."""
     found = _Found(records, difference, context.vocabulary.event_time_column)
     if context.history is None:

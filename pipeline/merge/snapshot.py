@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from opendatafabric.metadata.sources import MergeStrategySnapshot
-from pipeline.merge.context import MergeContext, check_key_columns, check_unique_keys
+from pipeline.merge.context import MergeContext, Merged, check_key_columns, check_unique_keys
 from pipeline.merge.difference import Difference, changes
 
 
-def merge_snapshot(records: pa.Table, strategy: MergeStrategySnapshot, context: MergeContext) -> pa.Table:
+def merge_snapshot(records: pa.Table, strategy: MergeStrategySnapshot, context: MergeContext) -> Merged:
     """The changes between the state and ``records``; only ``compareColumns`` tell whether a record changed."""
     check_key_columns(records, strategy.primary_key)
     check_key_columns(records, strategy.compare_columns or ())

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 from opendatafabric.data.changelog import OperationType
 from opendatafabric.errors import IncompatibleSchema
 from opendatafabric.metadata.sources import MergeStrategyUpsertStream
-from pipeline.merge.context import MergeContext, check_key_columns, last_positions
+from pipeline.merge.context import MergeContext, Merged, check_key_columns, last_positions
 from pipeline.merge.difference import Difference, changes
 
 
-def merge_upsert_stream(records: pa.Table, strategy: MergeStrategyUpsertStream, context: MergeContext) -> pa.Table:
+def merge_upsert_stream(records: pa.Table, strategy: MergeStrategyUpsertStream, context: MergeContext) -> Merged:
     """The changes that the last row of each key makes to the state. Rows without an ``op`` value do nothing."""
     check_key_columns(records, strategy.primary_key)
     records = records.take(last_positions(records, strategy.primary_key))

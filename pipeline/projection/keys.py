@@ -40,6 +40,10 @@ class Keys:
     hashes: Hashes
     has_null: npt.NDArray[np.bool_]
 
+    def at(self, rows: Rows) -> Keys:
+        """Those of some rows."""
+        return Keys(self.encoded.take(pa.array(rows)), self.hashes[rows], self.has_null[rows])
+
 
 def keys_of(records: pa.Table, primary_key: Sequence[str]) -> Keys:
     """The keys of all rows.

@@ -72,11 +72,11 @@ class Projection:
         """Their files, the oldest first."""
         return tuple(run.path for run in self._runs)
 
-    def add(self, records: pa.Table) -> None:
-        """Take in the records of a later slice, in the order of their offsets."""
+    def add(self, records: pa.Table, keys: Keys | None = None) -> None:
+        """Take in the records of a later slice, in the order of their offsets; ``keys`` are theirs, if known."""
         if not len(records):
             return
-        keys = keys_of(records, self._shape.primary_key)
+        keys = keys or keys_of(records, self._shape.primary_key)
         latest = pa.array(last_rows(keys.hashes, keys.encoded))
         self._write([_entries(records, keys, self._shape).take(latest)])
         self._merge_sizes()

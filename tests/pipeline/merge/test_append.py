@@ -65,6 +65,11 @@ class TestLedger:
         ledger.write(record(1, city=None, n=1))
         assert ledger.write(record(1, city=None, n=1)) == [("+A", 1, None, 1)]
 
+    def test_a_missing_time_in_the_key_becomes_that_of_the_ingest_and_is_known_as_such(self, ledger: Scenario) -> None:
+        assert ledger.write(record(city="a", n=1)) == [("+A", 1, "a", 1)]
+        assert ledger.write(record(1, city="a", n=2), record(city="a", n=3)) == [("+A", 2, "a", 3)]
+        assert ledger.write(record(1, city="a", n=4), record(2, city="a", n=5)) == []
+
     def test_removed_rows_stay(self, ledger: Scenario) -> None:
         ledger.write(record(1, city="a", n=1), record(1, city="b", n=2))
         assert ledger.write(record(1, city="b", n=2)) == []

@@ -42,12 +42,11 @@ class Merged:
         schema = slice_schema(pa.schema([("op", pa.int32()), *records.schema]), DatasetVocabulary())
         history = open_history(HistoryFiles(self._folder, self._runs), self._strategy, schema, DatasetVocabulary())
         assert history is not None
-        added = merge_records(
-            records, self._strategy, MergeContext(history, DatasetVocabulary(), pa.scalar(0, TIMESTAMP))
-        )
-        history.add(added)
+        context = MergeContext(history, DatasetVocabulary(), pa.scalar(0, TIMESTAMP))
+        merged = merge_records(records, self._strategy, context)
+        history.add(merged.records, merged.keys)
         self._runs = history.runs
-        return [(row["op"], row["key"], row["n"]) for row in added.to_pylist()]
+        return [(row["op"], row["key"], row["n"]) for row in merged.records.to_pylist()]
 
 
 def numbered(name: str, *, nulls: bool) -> list[tuple[Any, int]]:
