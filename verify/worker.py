@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from catalog.jobs import ClaimedJob, Jobs
 from opendatafabric.errors import OdfError
+from storage.under_lease import under_lease
 
 LOG: Final = logging.getLogger("odf.worker")
 LEASE_S: Final = 60.0
@@ -90,23 +91,17 @@ class JobWorker:
     async def _run(self, job: ClaimedJob) -> None:
         """Do a job and note how it ended; given back when that is broken off, let go when it is somebody else's."""
         LOG.info("job begins", extra=_fields(job))
-        doing, leasing = asyncio.create_task(self._done(job)), asyncio.create_task(self._keep_lease(job))
         try:
-            await asyncio.wait({doing, leasing}, return_when=asyncio.FIRST_COMPLETED)
-            if not doing.done():
-                LOG.warning("somebody else does the job by now", extra=_fields(job))
-                return
-            error, outcome = doing.result()
-            await self._note(job, error, outcome)
+            async with under_lease(self._done(job), self._keep_lease(job)) as done:
+                if done is None:
+                    LOG.warning("somebody else does the job by now", extra=_fields(job))
+                else:
+                    await self._note(job, *done.result())
         except asyncio.CancelledError:
             LOG.info("job is given back", extra=_fields(job))
             with suppress(OdfError):
                 await asyncio.shield(self._jobs.release(job))
             raise
-        finally:
-            for task in (doing, leasing):
-                task.cancel()
-            await asyncio.gather(doing, leasing, return_exceptions=True)
 
     async def _done(self, job: ClaimedJob) -> tuple[str | None, Mapping[str, Any]]:
         """What went wrong, and what came of it."""

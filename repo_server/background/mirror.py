@@ -28,6 +28,7 @@ from storage.cron import next_strike
 from storage.dataset import Dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
+from storage.under_lease import under_lease
 from sync.mirror import MirrorTools, PushJob, State, dataset_address, push_to_mirror
 from sync.pull import pull_dataset
 from sync.remote import parse_remote
@@ -118,25 +119,19 @@ class MirrorRunner:
 
     async def _run(self, mirror: Mirror) -> str | None:
         mirrors = self._place.catalog.mirrors
-        copying = asyncio.create_task(self._copy_all(mirror))
-        leasing = asyncio.create_task(self._keep_lease(mirror))
         try:
-            await asyncio.wait({copying, leasing}, return_when=asyncio.FIRST_COMPLETED)
-            if not copying.done():
-                return "somebody else runs the mirror by now"
-            copied = copying.result()
-            error = next((each.error for each in copied if each.error is not None), None)
-            failures = 0 if error is None else mirror.failures + 1
-            next_run_at = min([self._next_run(mirror, failures), *(each.again_at for each in copied)])
-            await mirrors.finish(mirror.id, self._owner, error=error, failures=failures, next_run_at=next_run_at)
-            return error
+            async with under_lease(self._copy_all(mirror), self._keep_lease(mirror)) as done:
+                if done is None:
+                    return "somebody else runs the mirror by now"
+                copied = done.result()
+                error = next((each.error for each in copied if each.error is not None), None)
+                failures = 0 if error is None else mirror.failures + 1
+                next_run_at = min([self._next_run(mirror, failures), *(each.again_at for each in copied)])
+                await mirrors.finish(mirror.id, self._owner, error=error, failures=failures, next_run_at=next_run_at)
+                return error
         except BaseException:
             await asyncio.shield(mirrors.release(mirror.id, self._owner))
             raise
-        finally:
-            for task in (copying, leasing):
-                task.cancel()
-            await asyncio.gather(copying, leasing, return_exceptions=True)
 
     async def _keep_lease(self, mirror: Mirror) -> None:
         kept = True

@@ -28,6 +28,7 @@ from storage.protocols import ObjectReader
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from storage.scrub import Pace, Scrubbed, scrub
+from storage.under_lease import under_lease
 from sync.mirror import dataset_address
 from sync.remote import parse_remote
 from sync.smart.connect import token_headers
@@ -78,22 +79,16 @@ class ScrubRunner:
         if begun is None:
             return False
         self._place = begun
-        scrubbing = asyncio.create_task(self._scrub_all(session))
-        keeping = asyncio.create_task(self._keep_place())
         try:
-            await asyncio.wait({scrubbing, keeping}, return_when=asyncio.FIRST_COMPLETED)
-            if not scrubbing.done():
-                return False  # somebody else scrubs by now
-            scrubbing.result()
-            await scrubs.finish(self._owner, next_in_s=self._plan.interval_s)
-            return True
+            async with under_lease(self._scrub_all(session), self._keep_place()) as done:
+                if done is None:
+                    return False  # somebody else scrubs by now
+                done.result()
+                await scrubs.finish(self._owner, next_in_s=self._plan.interval_s)
+                return True
         except BaseException:
             await asyncio.shield(scrubs.release(self._owner, dataset=self._place.dataset, after=self._place.after))
             raise
-        finally:
-            for task in (scrubbing, keeping):
-                task.cancel()
-            await asyncio.gather(scrubbing, keeping, return_exceptions=True)
 
     async def _keep_place(self) -> None:
         """Until somebody else scrubs."""

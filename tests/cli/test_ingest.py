@@ -23,6 +23,7 @@ from tests.source_tree import ROOT
 
 JSON = 'odf ingest --json "$ADDRESS/default/us.faa.airports" examples/sources/airports-2.csv'
 HOW_TO = ROOT / "docs" / "how-to" / "ingest.md"
+WEATHER_NAME = "us.noaa.seattle-weather"
 WEATHER = ROOT / "examples" / "sources" / "seattle-weather.csv"
 
 
@@ -69,6 +70,23 @@ def test_the_commands_of_the_how_to_do_what_it_says(home: Path) -> None:
     assert [each["rows"]["read"] for each in told[1:]] == [500, 500, 600]
     verified = odf("verify", "--repo", home / "my-repository", "us.faa.airports")
     assert verified.code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_a_worker_polls_what_is_due_and_what_came_of_it_is_shown(home: Path) -> None:
+    repository = home / "repository"
+    odf("init", repository)
+    file = add_weather(home, repository)
+    odf("schedule", "set", WEATHER_NAME, "0 6 * * *", "--repo", repository)
+    for records in (1461, 1):
+        odf("schedule", "run-now", WEATHER_NAME, "--repo", repository)
+        assert odf("worker", "--once", "--repo", repository).code == 0
+        (found,) = odf("schedule", "list", "--json", "--repo", repository).json()  # type: ignore[misc]
+        assert (found["lastError"], found["failures"], found["lastOutcome"]["appended"]) == (None, 0, records)
+        with file.open("a") as more:
+            more.write("2016/01/01,0.0,1.0,0.0,1.0,sun\n")
+    assert odf("tail", "--json", "--repo", repository, WEATHER_NAME).json() != []
 
 
 @pytest.mark.slow
