@@ -68,9 +68,8 @@ class WorkerProcess:
     def stop(self) -> None:
         """Tell the worker to end, and start no other."""
         self._stopping = True
-        if self._process is not None and self._process.returncode is None:
-            with suppress(ProcessLookupError):
-                self._process.terminate()
+        if self._process is not None:
+            _ask_to_end(self._process)
 
     def as_dict(self) -> dict[str, Any]:
         """For those who watch the server; ``deaths`` in a row."""
@@ -82,13 +81,13 @@ class WorkerProcess:
             await asyncio.sleep(self._look_every_s)
         while not self._stopping:
             began = time.monotonic()
-            code = await self._run()
+            ended = await self._run()
             if self._stopping:
                 return
             self.deaths = 1 if time.monotonic() - began > STEADY_S else self.deaths + 1
             wait_s = self._wait_s(self.deaths)
             self.state = WorkerState.WAITING
-            SERVER.warning("the worker ended with code %d; it is started again in %.1f s", code, wait_s)
+            SERVER.warning("the worker %s; it is started again in %.1f s", ended, wait_s)
             await asyncio.sleep(wait_s)
 
     async def _is_needed(self) -> bool:
@@ -98,28 +97,38 @@ class WorkerProcess:
             SERVER.warning("jobs cannot be looked for: %s", error)
             return False
 
-    async def _run(self) -> int:
-        """Run one until it ends; its code."""
-        process = await asyncio.create_subprocess_exec(
-            *self._command, env=_environment(self._settings), stdin=PIPE, stdout=DEVNULL, start_new_session=True
-        )
+    async def _run(self) -> str:
+        """Run one until it ends; how it did."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command, env=_environment(self._settings), stdin=PIPE, stdout=DEVNULL, start_new_session=True
+            )
+        except OSError as error:
+            return f"cannot be started: {error.strerror}"
         self.state, self._process = WorkerState.RUNNING, process
+        if self._stopping:  # told while it was being started
+            _ask_to_end(process)
         SERVER.info("worker started", extra={"fields": {"pid": process.pid}})
         try:
-            return await process.wait()
+            return f"ended with code {await process.wait()}"
         finally:
             await asyncio.shield(self._end(process))
 
     async def _end(self, process: Process) -> None:
         if process.returncode is not None:
             return
+        _ask_to_end(process)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), self._settings.stop_s + _MORE_S)
+            return
         with suppress(ProcessLookupError):
-            process.terminate()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), self._settings.stop_s + _MORE_S)
-                return
             process.kill()
-            await process.wait()
+        await process.wait()
+
+
+def _ask_to_end(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
 
 
 def _command(settings: Settings) -> list[str]:

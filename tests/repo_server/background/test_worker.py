@@ -88,6 +88,17 @@ async def test_a_worker_that_dies_is_started_again(settings: Settings, catalog: 
         assert worker.deaths >= 2
 
 
+async def test_one_that_cannot_be_started_is_tried_again(settings: Settings, catalog: Catalog) -> None:
+    await catalog.jobs.request(JOB)
+    nowhere = WorkerProcess(settings, catalog.jobs, command=["/nowhere/worker"], wait_s=lambda deaths: 0.0)
+    running = asyncio.create_task(nowhere.run_for_ever())
+    await until(lambda: nowhere.deaths > 1)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert nowhere.state is WorkerState.WAITING
+
+
 async def test_it_ends_with_the_server_and_is_killed_if_it_does_not(
     settings: Settings, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +120,23 @@ async def test_told_to_stop_it_starts_no_other(settings: Settings, catalog: Cata
     worker.stop()
     await running
     assert (len(child.pids()), worker.deaths) == (1, 0)
+
+
+async def test_told_to_stop_while_it_starts_one_it_ends_that(
+    settings: Settings, catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await catalog.jobs.request(JOB)
+    child, start = Child(tmp_path, "sys.stdin.read()"), asyncio.create_subprocess_exec
+
+    async def stopping_meanwhile(*command: Any, **options: Any) -> Any:
+        process = await start(*command, **options)
+        worker.stop()
+        return process
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", stopping_meanwhile)
+    worker = WorkerProcess(settings, catalog.jobs, command=child.command)
+    async with asyncio.timeout(30):
+        await worker.run_for_ever()
 
 
 @pytest.mark.slow
