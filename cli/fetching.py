@@ -15,4 +15,5 @@ def fetch_options(settings: Settings, variables: Mapping[str, str]) -> FetchOpti
         ethereum_nodes={chain: url.get_secret_value() for chain, url in settings.ethereum_nodes.items()},
         ethereum_confirmations=settings.ethereum_confirmations,
         container_runtime=settings.container_runtime,
+        pipes=settings.pipes,
     )

@@ -46,5 +46,11 @@ CONTAINER_STATE_BYTES_MAX: Final = 64 * 1024
 PROGRAM_WORDS_BYTES: Final = 2_000
 """So much is told of the last that a failing program said."""
 
+PIPE_MEMORY_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
+"""Most memory of one process of a source's command."""
+
+PIPE_S_MAX: Final = 3_600
+"""Longest time for a source's command, and for what one process of it computes."""
+
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""

@@ -22,7 +22,7 @@ from opendatafabric.source_limits import POLL_ITERATIONS_MAX
 from pipeline.commit import Outcome, Position, position_of
 from pipeline.fetch import FetchOptions, fetch
 from pipeline.ingest import Engine, Given, ingest
-from pipeline.unpack import unpack
+from pipeline.prepare_steps import prepare_file
 from storage.dataset import Dataset
 from storage.progress import BYTES
 
@@ -69,7 +69,7 @@ async def poll(
                 return
             async with aclosing(fetched):
                 await asyncio.to_thread(_tell_size, fetched.file, options)
-                source_file = await asyncio.to_thread(unpack, fetched.file, source.prepare or (), Path(name))
+                source_file = await prepare_file(fetched.file, source.prepare or (), Path(name), options)
                 given = Given(source_file, fetched.event_time, fetched.state)
                 choose = partial(_unless_moved, position)
                 outcome = await ingest(dataset, engine, given, choose=choose, system_time=clock())

@@ -1,37 +1,30 @@
-"""Prepare steps: what a source gave, made readable (spec: Prepare Step). Decompressed files are bounded."""
+"""Decompress: what a source gave packed, bounded."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Final
 from zipfile import BadZipFile, ZipFile
 
-from opendatafabric.errors import LimitExceeded, MalformedSource, UnsupportedOperation
+from opendatafabric.errors import LimitExceeded, MalformedSource
 from opendatafabric.limits import READ_CHUNK_BYTES, UNPACKED_BYTES_MAX, UNPACKED_BYTES_PER_BYTE_MAX
-from opendatafabric.metadata.sources import CompressionFormat, PrepStep, PrepStepDecompress
+from opendatafabric.metadata.sources import CompressionFormat, PrepStepDecompress
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
 
-def unpack(file: Path, steps: Sequence[PrepStep], folder: Path) -> Path:
-    """The file after all ``steps``; new files lie in ``folder``.
+def unpack(file: Path, step: PrepStepDecompress, target: Path) -> None:
+    """Write what the file holds to ``target``.
 
     Raises:
         MalformedSource: no such archive, damaged, or without the one member that is meant.
         LimitExceeded: it would become too large.
-        UnsupportedOperation: a pipe.
     """
-    for number, step in enumerate(steps):
-        if not isinstance(step, PrepStepDecompress):
-            raise UnsupportedOperation("commands of sources are not run", hint="prepare the file and use odf ingest")
-        target = folder / f"unpacked-{number}"
-        pieces = _gunzipped(file) if step.format is CompressionFormat.GZIP else _unzipped(file, step.sub_path)
-        _write(pieces, target, file.stat().st_size)
-        file = target
-    return file
+    pieces = _gunzipped(file) if step.format is CompressionFormat.GZIP else _unzipped(file, step.sub_path)
+    _write(pieces, target, file.stat().st_size)
 
 
 def _write(pieces: Iterator[bytes], target: Path, packed_bytes: int) -> None:

@@ -197,6 +197,7 @@ class Settings(BaseSettings):
     container_runtime: str | None = Field(
         None, description="program that runs containers of sources; podman or docker by default, if one is on PATH"
     )
+    pipes: bool = Field(False, description="run the commands (Pipe) of one's own sources, walled in by the kernel")
     source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
         (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )

@@ -57,7 +57,8 @@ class FetchOptions:
 
     ``ethereum_nodes`` are asked about chains whose source names no node, and not for their last
     ``ethereum_confirmations`` blocks, which may change.
-    ``container_runtime`` is the program that runs containers, unless it is the usual one.
+    ``container_runtime`` is the program that runs containers, unless it is the usual one; ``pipes`` lets commands of
+    sources run, walled in.
     ``private_places`` opens files of this machine and addresses that not everybody reaches: for sources of one's own.
     """
 
@@ -68,6 +69,7 @@ class FetchOptions:
     ethereum_nodes: Mapping[int, str] = field(default_factory=dict)
     ethereum_confirmations: int = 0
     container_runtime: str | None = None
+    pipes: bool = False
 
 
 def state_of(kind: str, value: str) -> SourceState:
