@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from opendatafabric.errors import LimitExceeded, OdfError
+from opendatafabric.errors import EngineUnavailable, OdfError
 from opendatafabric.limits import JOB_S_MAX, WORKER_CLIENTS_MAX, WORKER_MESSAGE_BYTES_MAX
 from pipeline.engine_process import EngineProcess, Tell
 from pipeline.messages import Message, decode, encode, error_message
@@ -24,6 +24,8 @@ from pipeline.worker_place import WorkerOptions, WorkerPlace, locked
 
 _LOOK_EVERY_S: Final = 0.2
 _SIGN_OF_LIFE_S: Final = 5
+_LEFT_S: Final = 2 * JOB_S_MAX
+"""Files of a job that waited and ran for so long are nobody's any more."""
 
 
 class Worker:
@@ -116,7 +118,11 @@ class Worker:
 
     def _check_room(self) -> None:
         if self._clients > WORKER_CLIENTS_MAX:
-            raise LimitExceeded("too many clients wait for the Spark worker", expected=f"at most {WORKER_CLIENTS_MAX}")
+            raise EngineUnavailable(
+                "too many clients wait for the Spark worker",
+                expected=f"at most {WORKER_CLIENTS_MAX}",
+                hint="try again after a while",
+            )
 
     async def _while_connected(self, gone: asyncio.Task[bytes], request: Message, tell: Tell) -> Message:
         working = asyncio.create_task(self._run(request, tell))
@@ -177,6 +183,7 @@ def main(root: str, options_json: str) -> None:
     with locked(place.lock) as first:
         if first:
             place.log.write_bytes(b"")
+            place.remove_leftovers(before=time.time() - _LEFT_S)
             asyncio.run(serve_worker(place, WorkerOptions.from_json(options_json)))
 
 

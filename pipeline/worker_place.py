@@ -24,7 +24,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -119,6 +119,13 @@ class WorkerPlace:
     def work(self) -> Path:
         """The working folder of the engine."""
         return self.root / "work"
+
+    def remove_leftovers(self, *, before: float) -> None:
+        """Folders of jobs whose clients were killed: those that nobody touched since then (seconds since 1970)."""
+        for left in [path for name in ("in", "out") for path in (self.root / name).iterdir()]:
+            with suppress(FileNotFoundError):
+                if left.stat().st_mtime < before:
+                    shutil.rmtree(left, ignore_errors=True)
 
     @contextmanager
     def socket(self) -> Iterator[Path]:

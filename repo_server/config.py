@@ -176,6 +176,9 @@ class Settings(BaseSettings):
     ingests_at_once: int = Field(
         16, gt=0, description="ingests that wait for the Spark worker or run; more are answered 503"
     )
+    ingest_s_max: float = Field(
+        3_600, gt=0, description="longest time that an ingest may take the Spark worker, in seconds"
+    )
     ingest_key_s: float = Field(
         604_800, gt=0, description="how long an idempotency key is known after its ingest, in seconds"
     )

@@ -175,7 +175,7 @@ class ForeignEngine:
     async def run(self, job: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The answer of a job."""
         client = await asyncio.to_thread(self._client)
-        return await client.run(job, arguments, foreign=True)
+        return await client.run(job, arguments, foreign=True, timeout_s=self._settings.ingest_s_max)
 
     def _client(self) -> WorkerClient:
         return WorkerClient(self._settings.spark_worker_place, self._settings.spark_worker_options)

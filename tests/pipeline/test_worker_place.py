@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,18 @@ def test_a_job_is_given_files_without_copying_and_nothing_stays(tmp_path: Path) 
     assert not inside.exists()
     assert not folders.made.exists()
     assert given.read_text() == "a,b\n"
+
+
+def test_what_killed_clients_left_is_removed_and_nothing_younger(tmp_path: Path) -> None:
+    place = WorkerPlace(tmp_path / "place")
+    for name in ("in/old", "out/old", "in/young"):
+        (place.root / name).mkdir()
+        (place.root / name / "file").touch()
+    for name in ("in/old", "out/old"):
+        os.utime(place.root / name, (100, 100))
+    place.remove_leftovers(before=101)
+    left = [path for folder in ("in", "out") for path in (place.root / folder).iterdir()]
+    assert left == [place.root / "in" / "young"]
 
 
 def test_where_a_file_cannot_have_two_names_it_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

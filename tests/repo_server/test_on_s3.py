@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 import time
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
@@ -14,6 +16,7 @@ from botocore import auth
 from catalog.engine import sqlite_url
 from opendatafabric.errors import MalformedInput, OdfError, PeerUnavailable
 from opendatafabric.layout import INFO_ALIAS, data_key
+from opendatafabric.metadata.sources import MergeStrategySnapshot
 from repo_server.app import running
 from repo_server.config import Settings, Tenancy
 from storage.open import open_dataset
@@ -22,7 +25,9 @@ from sync.objects import Uploads
 from sync.smart import pull
 from sync.smart.messages import TransferUrl
 from tests.cli.runner import odf
+from tests.pipeline.datasets import csv_source
 from tests.repo_server.hosted import LARGE, Hosted, a_chain, hash_of, hosted
+from tests.repo_server.ingested import add_root, engine_without_spark, push
 from tests.repo_server.test_transfers import Client
 from tests.storage.s3.servers import S3Server
 from tests.storage.s3.test_objects import names_in
@@ -225,3 +230,21 @@ async def test_the_server_collects_garbage_by_itself(place: S3Location, tmp_path
             while await stored_keys(entry.dataset) - {INFO_ALIAS} != keys_of(a_chain()):
                 await asyncio.wait([asyncio.ensure_future(asyncio.to_thread(lambda: None))], timeout=0.01)
         await assert_holds(entry.dataset, a_chain())
+
+
+@pytest.mark.slow
+async def test_data_enter_over_http_and_earlier_slices_are_fetched_to_compare_with(
+    place: S3Location, tmp_path: Path
+) -> None:
+    settings = {"address": str(place), "catalog_url": sqlite_url(tmp_path / "catalog.sqlite")}
+    engine = engine_without_spark(tmp_path / "engine")
+    async with hosted(tmp_path, Tenancy.MULTI, engine=engine, **settings) as server:
+        dataset = await add_root(server, "cities", csv_source(MergeStrategySnapshot(("city",))))
+        await push(server)
+        shutil.rmtree(tmp_path / "engine" / "projections")
+        answer = await push(server, b"city,population\nkyiv,4\nlviv,1\n", Idempotency_Key="one")
+        assert json.loads(answer.body)["rows"] == {"read": 2, "appended": 0, "retracted": 0, "corrected": 1}
+        assert json.loads(answer.body)["newHead"] == str(await dataset.head())
+        again = await push(server, b"city,population\nkyiv,4\nlviv,1\n", Idempotency_Key="one")
+        assert again.body == answer.body
+    assert server.settings.incoming_path == tmp_path / ".incoming"
