@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
@@ -80,6 +80,7 @@ async def test_a_dataset_that_cannot_be_read_is_left_to_who_pulls_it(repository:
     assert [each.id for each in await inputs_first(repository, [entry])] == [entry.id]
 
 
+@settings(max_examples=6)
 @given(shape=st.lists(st.sets(st.integers(0, 4), max_size=3), min_size=1, max_size=6))
 async def test_no_dataset_comes_before_one_of_its_inputs(
     tmp_path_factory: pytest.TempPathFactory, shape: list[set[int]]
