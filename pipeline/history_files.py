@@ -51,11 +51,11 @@ class Past:
         given = [await self._give_slice(each, folders) for each in slices]
         return HistoryFiles(await _new_folder(folders, "runs-anew"), (), tuple(given))
 
-    async def keep(self, folders: JobFolders, outcome: Outcome) -> None:
-        """Keep what the engine made, for the next ingest; the commit was made, or there was nothing to commit."""
+    async def keep(self, folders: JobFolders, files: HistoryFiles, outcome: Outcome) -> None:
+        """Keep what the engine made of ``files`` for the next ingest; the commit was made, or nothing had to be."""
         schema, runs = outcome.answer.schema or self.position.schema, outcome.answer.runs
         if schema is not None and runs is not None:
-            await asyncio.to_thread(self._kept(folders, schema).keep, outcome.new_head, runs)
+            await asyncio.to_thread(self._kept(folders, schema).keep, outcome.new_head, runs, files.made)
 
     def _kept(self, folders: JobFolders, schema: SetDataSchema) -> KeptProjection:
         vocabulary: DatasetVocabulary = self.position.vocabulary

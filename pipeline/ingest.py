@@ -115,7 +115,7 @@ async def planned_ingest(
             watermark=watermark,
         )
         yield planned
-        await past.keep(folders, planned.outcome)
+        await past.keep(folders, request.history, planned.outcome)
         await chains.note(dataset, planned.outcome.new_head, position.state)
 
 

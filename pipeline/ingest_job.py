@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -82,8 +81,8 @@ def _written_and_remembered(
         return replace(answer, runs=remembering.result())
 
 
-def _remembered(history: Projection | None, merged: Merged) -> tuple[Path, ...] | None:
+def _remembered(history: Projection | None, merged: Merged) -> tuple[str, ...] | None:
     if history is None:
         return None
     history.add(merged.records, merged.keys)
-    return history.runs
+    return tuple(path.name for path in history.runs)

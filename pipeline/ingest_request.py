@@ -113,14 +113,15 @@ class RowCounts:
 class IngestAnswer:
     """What to commit. ``schema`` is that of a first write; ``data`` and ``last_event_time`` need records.
 
-    ``runs`` are the projection of all records, the new ones included; ``None`` if there is none.
+    ``runs`` are the projection of all records, the new ones included, by the names of their files, which were given or
+    are new; ``None`` if there is none.
     """
 
     rows: RowCounts
     schema: SetDataSchema | None = None
     data: DataSlice | None = None
     last_event_time: Instant | None = None
-    runs: tuple[Path, ...] | None = None
+    runs: tuple[str, ...] | None = None
 
     def to_message(self) -> dict[str, Any]:
         """As JSON values."""
@@ -129,7 +130,7 @@ class IngestAnswer:
             "schema": None if self.schema is None else write_event_manifest(self.schema),
             "data": None if self.data is None else _slice_to_message(self.data),
             "last_event_time": None if self.last_event_time is None else str(self.last_event_time),
-            "runs": None if self.runs is None else [str(path) for path in self.runs],
+            "runs": None if self.runs is None else [*self.runs],
         }
 
     @classmethod
@@ -143,7 +144,7 @@ class IngestAnswer:
             schema=schema,
             data=None if message["data"] is None else _slice_from_message(message["data"]),
             last_event_time=None if last is None else Instant.from_rfc3339(last),
-            runs=None if message["runs"] is None else tuple(map(Path, message["runs"])),
+            runs=None if message["runs"] is None else tuple(map(str, message["runs"])),
         )
 
 

@@ -16,7 +16,9 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -31,9 +33,11 @@ from opendatafabric.limits import PROJECTIONS_BYTES_MAX
 from opendatafabric.metadata.events import SetDataSchema
 from opendatafabric.metadata.sources import MergeStrategy
 from opendatafabric.multihash import Multihash
+from storage.local.durable import opened_folder
 
 _FORMAT: Final = 1
 """Of everything that lies here; another one is another folder."""
+_NAME: Final = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _WORTH_COUNTING_BYTES: Final = 1024 * 1024
 """Less than that is no reason to count what all projections take: what grows by small runs has them merged one day."""
 
@@ -67,27 +71,42 @@ class KeptProjection:
             try:
                 state = json.loads((self._folder / "state").read_bytes())
                 names = [str(name) for name in state["runs"]]
+                if not all(map(_NAME.fullmatch, names)):
+                    return Kept()
                 for name in names:
-                    os.link(self._folder / Path(name).name, folder / Path(name).name)
-                return Kept(Multihash.from_text(state["head"]), tuple(folder / Path(name).name for name in names))
+                    os.link(self._folder / name, folder / name, follow_symlinks=False)
+                return Kept(Multihash.from_text(state["head"]), tuple(folder / name for name in names))
             except (OSError, ValueError, TypeError, KeyError, OdfError):
                 return Kept()
 
-    def keep(self, head: Multihash, runs: Sequence[Path]) -> None:
-        """From now on ``runs`` stand for the records up to ``head``; those that lie elsewhere are moved here."""
+    def keep(self, head: Multihash, names: Sequence[str], made: Path) -> None:
+        """From now on the runs of these names stand for the records up to ``head``; new ones are moved from ``made``.
+
+        The engine says the names and owns ``made``: neither a name nor a link in that way leads anywhere else.
+        """
+        if not all(map(_NAME.fullmatch, names)):
+            return
         with self._locked(), suppress(OSError):
-            new = [run for run in runs if not (self._folder / run.name).exists()]
-            new_bytes = sum(run.stat().st_size for run in new)
-            for run in new:
-                run.rename(self._folder / run.name)
-            state, names = self._folder / "state", [run.name for run in runs]
-            state.with_suffix(".new").write_text(json.dumps({"head": str(head), "runs": names}))
+            new_bytes = self._take(names, made)
+            state = self._folder / "state"
+            state.with_suffix(".new").write_text(json.dumps({"head": str(head), "runs": [*names]}))
             state.with_suffix(".new").replace(state)
             for path in self._folder.iterdir():
                 if path.name not in {*names, "state", "lock"}:
                     path.unlink()
             if new_bytes >= _WORTH_COUNTING_BYTES:
                 _shrink(self._root, PROJECTIONS_BYTES_MAX)
+
+    def _take(self, names: Sequence[str], made: Path) -> int:
+        """Move the runs here that are not here yet; their bytes. A link moves as a link, and none leads out."""
+        new = [name for name in names if not (self._folder / name).exists()]
+        with opened_folder(made.parents[1], made.parent.name, made.name) as folder:
+            for name in new:
+                os.rename(name, self._folder / name, src_dir_fd=folder)
+        found = [(self._folder / name).lstat() for name in new]
+        if not all(stat.S_ISREG(each.st_mode) for each in found):
+            raise OSError("a run is a plain file")
+        return sum(each.st_size for each in found)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -24,6 +24,7 @@ from opendatafabric.multihash import Multihash
 from pipeline.ingest_job import make_slice
 from pipeline.ingest_request import HistoryFiles, IngestRequest
 from tests.pipeline.datasets import day
+from tests.pipeline.merge.scenario import files_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +93,7 @@ class Runs:
             schema = schema or answer.schema
             found.append(None if answer.data is None else answer.data.logical_hash)
             if answer.data is not None:
-                runs, next_offset = answer.runs or (), answer.data.offset_interval.end + 1
+                runs, next_offset = files_of(answer, history), answer.data.offset_interval.end + 1
         return found
 
 

@@ -47,12 +47,18 @@ class Scenario:
             IngestRequest(self._source, file, made, now, now, vocabulary, self._schema, self._next_offset, history),
         )
         self._schema = self._schema or self.answer.schema
-        self._runs = self.answer.runs or ()
+        self._runs = files_of(self.answer, history)
         if self.answer.data is None:
             return []
         assert self.answer.data.offset_interval.start == self._next_offset
         self._next_offset = self.answer.data.offset_interval.end + 1
         return [_told(row) for row in pq.read_table(made).to_pylist()]
+
+
+def files_of(answer: IngestAnswer, history: HistoryFiles) -> tuple[Path, ...]:
+    """The runs of an answer, which were given or made."""
+    given = {path.name: path for path in history.runs}
+    return tuple(given.get(name, history.made / name) for name in answer.runs or ())
 
 
 def _told(row: Row) -> tuple[Any, ...]:
