@@ -40,7 +40,7 @@ class Dialect(Enum):
 def _pieces(string: str, quoted: str) -> re.Pattern[str]:
     return re.compile(
         rf"""
-        (?P<skip>\s+|--[^\n]*|/\*(?!\+).*?\*/)
+        (?P<skip>\s+|--[^\n]*|/\*(?!\+)(?:.*?\*/|.*))
         | (?P<string>{string})
         | (?P<quoted>{quoted})
         | (?P<word>[^\W\d]\w*|\d[\w.]*)
@@ -51,14 +51,19 @@ def _pieces(string: str, quoted: str) -> re.Pattern[str]:
 
 
 _TOKEN: Final = {
-    Dialect.SPARK: _pieces(r"""[rR]?(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")""", r"`(?:[^`]|``)*`"),
-    Dialect.STANDARD: _pieces(r"'(?:[^']|'')*'", r'"(?:[^"]|"")*"|`(?:[^`]|``)*`'),
+    Dialect.SPARK: _pieces(
+        r"""[rR]?(?:'(?:[^'\\]|\\.?|'')*(?:'|\Z)|"(?:[^"\\]|\\.?|"")*(?:"|\Z))""", r"`(?:[^`]|``)*(?:`|\Z)"
+    ),
+    Dialect.STANDARD: _pieces(r"'(?:[^']|'')*(?:'|\Z)", r'"(?:[^"]|"")*(?:"|\Z)|`(?:[^`]|``)*(?:`|\Z)'),
 }
 _KINDS: Final = {kind.value: kind for kind in TokenKind}
 
 
 def tokens(sql: str, dialect: Dialect = Dialect.SPARK) -> Iterator[Token]:
-    """The pieces of the query in order; what is no SQL gives marks, never an error."""
+    """The pieces of the query in order, in time that grows with its length.
+
+    What is no SQL gives marks, never an error; texts, names and comments that do not end go on to the end.
+    """
     for found in _TOKEN[dialect].finditer(sql):
         if found.lastgroup in _KINDS:
             yield Token(_KINDS[found.lastgroup], found[0], found.start())

@@ -93,7 +93,7 @@ def _register_slices(context: datafusion.SessionContext, name: str, table: Query
     if table.files():
         context.register_listing_table(name, table.folder, file_extension="", schema=table.known.schema)
     else:
-        context.register_record_batches(name, [table.known.schema.empty_table().to_batches() or [_none(table)]])
+        context.register_record_batches(name, [[_none(table)]])
 
 
 def _none(table: QueryTable) -> pa.RecordBatch:

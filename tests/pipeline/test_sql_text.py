@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +28,20 @@ def test_by_the_standard_double_quotes_are_names_and_backslashes_nothing() -> No
 @given(st.text(), st.sampled_from(Dialect))
 def test_any_text_has_tokens(sql: str, dialect: Dialect) -> None:
     assert all(sql[token.start : token.start + len(token.text)] == token.text for token in tokens(sql, dialect))
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("piece", ["/* ", "/*", "\\'", "'\\\\'", '"\\', "`a", "r'", "--", "'", "(("])
+def test_hostile_text_takes_no_longer_than_other(piece: str, dialect: Dialect) -> None:
+    sql = "x " + piece * 30_000
+    begun = time.process_time()
+    assert sum(1 for _ in tokens(sql, dialect)) <= len(sql)
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize("sql", ["'it", '"it', "`it", "/* it", "'it\\"])
+def test_what_does_not_end_goes_on_to_the_end(sql: str) -> None:
+    assert [token.text for token in tokens(f"a {sql}")] in (["a", sql], ["a"])
 
 
 def test_a_place_is_counted_from_one_and_not_inside_strings() -> None:
