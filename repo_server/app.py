@@ -64,7 +64,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> web.Appli
     return application
 
 
-async def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
+async def serve(settings: Settings, *, on_ready: Callable[[str], None], engine: Engine | None = None) -> None:
     """Serve until SIGTERM or SIGINT; ``on_ready`` gets the address once requests are taken.
 
     Raises:
@@ -76,7 +76,7 @@ async def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     try:
-        async with running(settings) as address:
+        async with running(settings, engine=engine) as address:
             gc.freeze()  # what was loaded to start never becomes garbage: looking through it would hold up requests
             on_ready(address)
             await stop.wait()

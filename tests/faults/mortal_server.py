@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipeline import ingest_job
 from repo_server.app import serve
 from repo_server.config import Settings
 from storage import repository
@@ -23,6 +24,10 @@ from storage.local.refs import LocalRefStore
 from storage.repository import Repository
 from tests.faults.faulty_os import end_of_process
 from tests.faults.faulty_stores import Faults, FaultyObjectStore, FaultyRefStore
+from tests.pipeline.local_engine import LocalEngine
+
+LOADED = (ingest_job,)
+"""What a server needs that ingests."""
 
 CHANGING = ("create", "put", "put_many", "arrive", "quarantine", "publish", "discard", "delete", "compare_and_swap")
 """What a server that dies before it does not differ from one that dies after it, for all other steps."""
@@ -70,7 +75,7 @@ def run(folder: Path, faults: TracedFaults, answer: Callable[[str], None]) -> No
         faults.arm()
         answer(address)
 
-    asyncio.run(serve(settings, on_ready=ready))
+    asyncio.run(serve(settings, on_ready=ready, engine=LocalEngine(folder / ".engine")))
 
 
 def answer(text: str) -> None:
