@@ -1,7 +1,8 @@
 """From the records of a source to those that are added to the dataset: one module per family of strategies.
 
 What comes out has an operation and an event time in every row and stands in its final order, which depends on the
-values and the order of the input alone, never on how an engine divides its work (spec: Merge Strategies).
+values and the order of the input alone, never on how an engine divides its work (spec: Merge Strategies). Append
+compares with nothing and never holds its input as a whole: it is a job of its own (``append_job.py``).
 """
 
 from __future__ import annotations
@@ -12,16 +13,15 @@ from typing import Any, Final
 import pyarrow as pa
 
 from opendatafabric.metadata import sources
-from pipeline.merge.append import merge_append, merge_ledger
 from pipeline.merge.changelog_stream import merge_changelog_stream
 from pipeline.merge.context import MergeContext, Merged
+from pipeline.merge.ledger import merge_ledger
 from pipeline.merge.snapshot import merge_snapshot
 from pipeline.merge.upsert_stream import merge_upsert_stream
 
 __all__ = ["MergeContext", "Merged", "merge_records", "takes_op"]
 
 _STRATEGIES: Final[dict[type, Callable[[pa.Table, Any, MergeContext], Merged]]] = {
-    sources.MergeStrategyAppend: merge_append,
     sources.MergeStrategyLedger: merge_ledger,
     sources.MergeStrategySnapshot: merge_snapshot,
     sources.MergeStrategyChangelogStream: merge_changelog_stream,

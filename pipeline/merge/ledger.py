@@ -1,18 +1,13 @@
-"""Append: every row is new. Ledger: every row whose key never occurred is new; nothing ever changes."""
+"""Ledger: every row whose key never occurred is new; nothing ever changes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
 
-from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyLedger
+from opendatafabric.metadata.sources import MergeStrategyLedger
 from pipeline.merge.context import MergeContext, Merged, check_key_columns, time_order
 from pipeline.projection.keys import Keys, keys_of
-
-
-def merge_append(records: pa.Table, _: MergeStrategyAppend, context: MergeContext) -> Merged:
-    """All rows, by event time."""
-    return _by_time(records, None, context)
 
 
 def merge_ledger(records: pa.Table, strategy: MergeStrategyLedger, context: MergeContext) -> Merged:
