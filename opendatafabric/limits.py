@@ -75,6 +75,9 @@ OBJECT_BYTES_MAX: Final = 1024 * 1024 * 1024 * 1024
 INGEST_BYTES_MAX: Final = 16 * 1024 * 1024 * 1024
 """Largest file taken over HTTP to be ingested: 16 GiB. It lies on the server's disk until that is done."""
 
+FILE_UPLOADS_MAX: Final = 1_000
+"""Files that one account may have sent and not ingested: each is two small files at least."""
+
 UPLOAD_PIECE_BYTES: Final = 8 * 1024 * 1024
 """Part of a file that our client sends in one request: what a cut costs at most, and what is held in memory."""
 

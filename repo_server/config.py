@@ -173,6 +173,9 @@ class Settings(BaseSettings):
     spark_jobs_per_engine: int = Field(1_000, gt=0, description="jobs after which the engine is started anew")
     spark_idle_s: float = Field(900, gt=0, description="a Spark worker that nobody needed for so long ends, in seconds")
     ingest_bytes_max: int = Field(INGEST_BYTES_MAX, gt=0, description="largest file taken to be ingested, in bytes")
+    account_uploads_bytes_max: int = Field(
+        68_719_476_736, gt=0, description="room for the files that one account has sent and not ingested, in bytes"
+    )
     ingests_at_once: int = Field(
         16, gt=0, description="ingests that wait for the Spark worker or run; more are answered 503"
     )

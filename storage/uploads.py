@@ -124,6 +124,10 @@ class Uploads:
         """Forget an upload; an unknown one is no error."""
         await asyncio.to_thread(self._forget, _checked_id(upload_id))
 
+    async def all(self, *, now: float) -> list[Upload]:
+        """Every upload whose lease is not over."""
+        return await asyncio.to_thread(self._all, now)
+
     async def sweep(self, *, now: float) -> list[str]:
         """Forget every upload whose lease is over; their ids."""
         return await asyncio.to_thread(self._sweep, now)
@@ -174,24 +178,26 @@ class Uploads:
             durable.remove_quietly(folder, _file_name(upload_id) + _STATE_SUFFIX)
 
     def _sweep(self, now: float) -> list[str]:
-        with self._folder("sweep uploads", create=True) as folder:
-            names = [name for name in os.listdir(folder) if name.endswith(_STATE_SUFFIX)]
-        ids = [name.removeprefix(durable.PENDING_PREFIX).removesuffix(_STATE_SUFFIX) for name in names]
-        over = [
-            upload_id
-            for upload_id in ids
-            if durable.is_pending_name(_file_name(upload_id)) and self._over(upload_id, now)
-        ]
+        over = [upload_id for upload_id in self._ids() if self._alive(upload_id, now) is None]
         for upload_id in over:
             self._forget(upload_id)
         return over
 
-    def _over(self, upload_id: str, now: float) -> bool:
+    def _all(self, now: float) -> list[Upload]:
+        found = (self._alive(upload_id, now) for upload_id in self._ids())
+        return [upload for upload in found if upload is not None]
+
+    def _ids(self) -> list[str]:
+        with self._folder("look for uploads", create=True) as folder:
+            names = [name for name in os.listdir(folder) if name.endswith(_STATE_SUFFIX)]
+        ids = [name.removeprefix(durable.PENDING_PREFIX).removesuffix(_STATE_SUFFIX) for name in names]
+        return [upload_id for upload_id in ids if durable.is_pending_name(_file_name(upload_id))]
+
+    def _alive(self, upload_id: str, now: float) -> Upload | None:
         try:
-            self._find(upload_id, now)
+            return self._find(upload_id, now)
         except NotFound:
-            return True
-        return False
+            return None
 
     @contextmanager
     def _folder(self, what: str, *, create: bool = False) -> Iterator[int]:

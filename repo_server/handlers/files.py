@@ -13,7 +13,7 @@ from aiohttp import BodyPartReader, web
 from catalog.accounts import Account
 from catalog.tokens import Scope
 from opendatafabric.errors import AccessDenied, LimitExceeded, MalformedInput, SizeMismatch
-from opendatafabric.limits import READ_CHUNK_BYTES
+from opendatafabric.limits import FILE_UPLOADS_MAX, READ_CHUNK_BYTES
 from repo_server.body import announced_length, patiently, pieces_of
 from repo_server.gate import Refused, caller_of
 from repo_server.handlers.uploads import COMPLETE, LENGTH, OFFSET, number_in, state_of
@@ -136,10 +136,24 @@ async def _writer(request: web.Request) -> tuple[Account, str | None]:
 
 async def _begun(services: Services, file: FileUpload, size: int) -> Upload:
     uploads = await services.incoming.uploads()
+    await _check_room(services, uploads, file, size)
     try:
         return await uploads.begin_file(file.key(), size=size, size_max=services.incoming.bytes_max, now=services.now())
     except LimitExceeded as error:  # 400, as the reference answers
         raise MalformedInput("the file is too large", expected=error.expected, found=error.found) from None
+
+
+async def _check_room(services: Services, uploads: Uploads, file: FileUpload, size: int) -> None:
+    known = await uploads.all(now=services.now())
+    own = [upload.size for upload in known if FileUpload.from_upload(upload).owner == file.owner]
+    room = services.settings.account_uploads_bytes_max - sum(own)
+    if size > room or len(own) >= FILE_UPLOADS_MAX:
+        raise LimitExceeded(
+            "this account has sent too much that it has not ingested",
+            expected=f"at most {room} bytes, {FILE_UPLOADS_MAX} files",
+            found=f"{size} bytes more",
+            hint="ingest or DELETE uploads, or wait until they are forgotten",
+        )
 
 
 async def _file_part(request: web.Request) -> BodyPartReader:

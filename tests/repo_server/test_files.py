@@ -15,6 +15,7 @@ import pytest
 from catalog.tokens import Scope
 from opendatafabric.metadata.events import AddData
 from repo_server.config import Tenancy
+from repo_server.handlers import files
 from repo_server.incoming import Incoming
 from tests.pipeline.datasets import blocks_of
 from tests.repo_server.hosted import Answer, Hosted, hosted
@@ -108,6 +109,18 @@ class TestAsTheReference:
     async def test_names_that_are_none_are_400(self, server: Hosted, name: str) -> None:
         answer = await server.ask("POST", f"{ROUTE}/prepare?fileName={name}&contentLength=1", who="alice")
         assert answer.status == 400
+
+    async def test_one_account_has_room_for_so_many_bytes_and_files(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(files, "FILE_UPLOADS_MAX", 2)
+        async with hosted(tmp_path, Tenancy.MULTI, account_uploads_bytes_max=10) as server:
+            path = f"{ROUTE}/prepare?fileName=a&contentLength="
+            asked = [("alice", 6, 200), ("alice", 5, 413), ("bob", 10, 200), ("alice", 4, 200), ("alice", 0, 413)]
+            answers = [await server.ask("POST", f"{path}{size}", who=who) for who, size, _ in asked]
+            assert [answer.status for answer in answers] == [status for _, _, status in asked]
+            await server.ask("DELETE", f"{ROUTE}/{json.loads(answers[0].body)['uploadToken']}", who="alice")
+            assert (await server.ask("POST", f"{path}6", who="alice")).status == 200
 
     async def test_only_who_may_write_somewhere_may_send_files(self, server: Hosted) -> None:
         path = f"{ROUTE}/prepare?fileName=a&contentLength=1"

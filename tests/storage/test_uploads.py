@@ -148,6 +148,12 @@ async def test_after_its_lease_an_upload_is_gone(uploads: Uploads, store: LocalO
     assert len(list(store.root.rglob(".pending-*"))) == 2
 
 
+async def test_those_whose_lease_is_not_over_are_listed(uploads: Uploads) -> None:
+    await begin(uploads)
+    young = await uploads.begin_file("a file", size=1, size_max=1, now=NOW + 100)
+    assert await uploads.all(now=NOW + LEASE_S + 1) == [young]
+
+
 async def test_a_cancelled_upload_leaves_nothing(uploads: Uploads, store: LocalObjectStore) -> None:
     upload_id = await begin(uploads)
     await uploads.cancel(upload_id)
