@@ -10,6 +10,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from repo_server.config import Settings
 from repo_server.routes import DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, Route
 from tests.cli.runner import odf
 from tests.cli.test_exit_codes import families, raised
+from tests.cli.workers import own_worker
 from tests.conftest import ExampleServer
 from tests.source_tree import ROOT, text_of, tracked_files
 
@@ -112,7 +115,16 @@ def matches(expected: str, printed: str) -> bool:
     return re.fullmatch(".*".join(parts), printed.strip("\n"), re.DOTALL) is not None
 
 
+@pytest.fixture
+def worker(page: Path, tmp_path: Path) -> Iterator[None]:
+    """A Spark worker of our own for pages that ingest."""
+    with own_worker(tmp_path / "spark") if "$ odf ingest" in text_of(page) else nullcontext():
+        yield
+
+
 @pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("worker")
 @pytest.mark.parametrize("page", TUTORIALS, ids=str)
 def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, example_server: ExampleServer) -> None:
     for argument, text in blocks(page, r"\w+"):
@@ -127,7 +139,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, 
             run = command.replace("http://127.0.0.1:8080", example_server.address)
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", run], cwd=tmp_path, env=environment, capture_output=True, text=True,
-                timeout=60, check=False,
+                timeout=300, check=False,
             )  # fmt: skip
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
             printed = (done.stdout + done.stderr).replace(example_server.address, "http://127.0.0.1:8080")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ import typer
 from cli.bulk import run_each
 from cli.commands.block import read_text
 from cli.datasets import repository_at
+from cli.ingests import instant_option, now_or
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
@@ -27,6 +27,9 @@ from storage.repository import DatasetEntry
 
 def command(
     files: Annotated[list[Path], typer.Argument(metavar="SNAPSHOT.yaml", help="DatasetSnapshot manifests.")],
+    system_time: Annotated[
+        str | None, typer.Option("--system-time", metavar="T", help="When they are made, instead of now.")
+    ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -36,11 +39,11 @@ def command(
     Example:
         odf add --repo my-repository examples/sources/airports.yaml
     """
-    target = asyncio.run(repository_at(repository))
+    target, moment = asyncio.run(repository_at(repository)), now_or(instant_option(system_time))
 
     def add_file(file: Path) -> None:
         for snapshot in read_snapshots(read_text(file)):
-            entry = asyncio.run(add_snapshot(target, snapshot))
+            entry = asyncio.run(add_snapshot(target, snapshot, moment))
             if as_json:
                 print_json({"file": str(file), "name": str(entry.alias), "id": str(entry.id)}, indent=None)
             else:
@@ -49,7 +52,7 @@ def command(
     run_each(files, add_file, as_json=as_json)
 
 
-async def add_snapshot(target: DatasetRepository, snapshot: DatasetSnapshot) -> DatasetEntry:
+async def add_snapshot(target: DatasetRepository, snapshot: DatasetSnapshot, system_time: Instant) -> DatasetEntry:
     """Create the dataset, write its first blocks, set its head.
 
     Raises:
@@ -64,7 +67,7 @@ async def add_snapshot(target: DatasetRepository, snapshot: DatasetSnapshot) -> 
     blocks = blocks_from_snapshot(
         snapshot,
         dataset_id=dataset_id,
-        system_time=Instant.from_datetime(datetime.now(UTC)),
+        system_time=system_time,
         resolve_input=known.get,
     )
     entry = await target.create(snapshot.name, dataset_id)

@@ -13,11 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.spark import spark_worker
-from opendatafabric.errors import EngineUnavailable
-from pipeline.java import find_java
-from pipeline.jvm import spark_home
 from tests.cli.runner import odf
+from tests.cli.workers import own_worker
 from tests.repo_server.served import served
 from tests.source_tree import ROOT
 
@@ -29,16 +26,10 @@ WEATHER = ROOT / "examples" / "sources" / "seattle-weather.csv"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A worker of our own; it is ended afterwards."""
-    try:
-        find_java()
-        spark_home()
-    except EngineUnavailable as error:
-        pytest.skip(f"Spark cannot run here: {error.message}")
-    monkeypatch.setenv("ODF_SPARK_PLACE", str(tmp_path / "spark"))
+    """With a worker and credentials of our own."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    yield tmp_path
-    asyncio.run(spark_worker().end())
+    with own_worker(tmp_path / "spark"):
+        yield tmp_path
 
 
 def add_weather(folder: Path, repository: Path) -> Path:

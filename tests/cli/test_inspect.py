@@ -144,3 +144,11 @@ def test_tail_refuses_a_time_that_is_none() -> None:
     ran = odf("tail", AIRPORTS, "--as-at", "yesterday")
     assert ran.code != 0
     assert "RFC 3339" in ran.stderr
+
+
+def test_a_dataset_is_made_as_of_the_time_that_is_given(tmp_path: Path) -> None:
+    odf("init", tmp_path / "r")
+    stocks = ROOT / "examples" / "sources" / "stocks.yaml"
+    assert odf("add", "--repo", tmp_path / "r", stocks, "--system-time", "2024-01-01T00:00:00Z").code == 0
+    blocks = odf("log", "--repo", tmp_path / "r", "com.yahoo.stocks.monthly", "--json").json_lines()
+    assert {block["systemTime"] for block in blocks} == {"2024-01-01T00:00:00Z"}
