@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,14 +14,28 @@ from opendatafabric.data.arrow_schema import arrow_schema_to_odf
 from opendatafabric.data.changelog import OperationType
 from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.data.vocabulary import DatasetVocabulary
+from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import SetDataSchema
-from pipeline.ingest_request import IngestAnswer, IngestRequest, RowCounts, instant_of, milliseconds_of
+from pipeline.ingest_request import IngestAnswer, RowCounts, instant_of, milliseconds_of
 from pipeline.prepared import slice_schema
 from pipeline.slices import write_slice
 
 
-def write_changes(changes: Iterator[pa.Table], in_force: pa.Schema | None, request: IngestRequest) -> IngestAnswer:
-    """Write op, event time and data columns with offsets and the system time; ``in_force`` is the schema so far.
+class NextSlice(Protocol):
+    """Of a request: which slice is to be written, and where."""
+
+    @property
+    def made(self) -> Path: ...
+    @property
+    def system_time(self) -> Instant: ...
+    @property
+    def vocabulary(self) -> DatasetVocabulary: ...
+    @property
+    def next_offset(self) -> int: ...
+
+
+def write_changes(changes: Iterator[pa.Table], in_force: pa.Schema | None, request: NextSlice) -> IngestAnswer:
+    """Write the operation and the other columns with offsets and the system time; ``in_force`` is the schema so far.
 
     There is at least one piece. Without any row there is no file. How many rows were read is left to be told.
 
@@ -54,7 +70,7 @@ def count_changes(changes: pa.Table) -> RowCounts:
 class _Passing:
     """Gives changes their offsets and the system time, and counts them."""
 
-    def __init__(self, request: IngestRequest) -> None:
+    def __init__(self, request: NextSlice) -> None:
         self._vocabulary, self._offset = request.vocabulary, request.next_offset
         self._system_time = pa.scalar(milliseconds_of(request.system_time), TIMESTAMP)
         self.rows = RowCounts()

@@ -1,4 +1,4 @@
-"""The end of an ingest: what an engine made becomes objects and blocks of the dataset, or nothing does.
+"""The end of an ingest or a transform: what an engine made becomes objects and blocks of the dataset, or nothing does.
 
 One transaction: the slice is stored, then the blocks, then the head moves from where it was at the start. Whatever
 fails before leaves the old head (spec: Data Ingestion, Watermarks, Source State).
@@ -21,7 +21,15 @@ from opendatafabric.errors import ChainError, RefNotFound, UnsupportedVersion
 from opendatafabric.instant import Instant
 from opendatafabric.limits import OBJECT_BYTES_MAX, READ_CHUNK_BYTES
 from opendatafabric.metadata.block import HashedBlock, MetadataBlock
-from opendatafabric.metadata.events import AddData, MetadataEvent, Seed, SetDataSchema, SetVocab, UnknownEvent
+from opendatafabric.metadata.events import (
+    AddData,
+    DataEvent,
+    MetadataEvent,
+    Seed,
+    SetDataSchema,
+    SetVocab,
+    UnknownEvent,
+)
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.multihash import Multihash
 from pipeline.ingest_request import IngestAnswer
@@ -33,7 +41,7 @@ Event = TypeVar("Event")
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a dataset stands when an ingest begins."""
+    """Where a dataset stands when something begins that may add to it."""
 
     head: Multihash
     state: ChainState
@@ -49,28 +57,28 @@ class Position:
         """What the dataset is: its id and kind."""
         if self.state.seed is None:
             raise ChainError("the chain does not begin with a Seed", rule="B3", sequence_number=0)
-        return _known(self.state.seed, Seed)
+        return known_event(self.state.seed, Seed)
 
     @property
     def vocabulary(self) -> DatasetVocabulary:
         """Names of the system columns."""
         vocab = self.state.vocab
-        return DatasetVocabulary.from_event(None if vocab is None else _known(vocab, SetVocab))
+        return DatasetVocabulary.from_event(None if vocab is None else known_event(vocab, SetVocab))
 
     @property
     def schema(self) -> SetDataSchema | None:
         """The schema in force."""
-        return None if self.state.data_schema is None else _known(self.state.data_schema, SetDataSchema)
+        return None if self.state.data_schema is None else known_event(self.state.data_schema, SetDataSchema)
 
     @property
     def source_state(self) -> SourceState | None:
         """What the last write left of its source."""
-        return None if self.state.add_data is None else _known(self.state.add_data, AddData).new_source_state
+        return None if self.state.add_data is None else known_event(self.state.add_data, AddData).new_source_state
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an ingest; ``new_head`` is the old one if nothing changed."""
+    """What came of an ingest or a step; ``new_head`` is the old one if nothing changed."""
 
     old_head: Multihash
     new_head: Multihash
@@ -85,7 +93,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCommit:
-    """What will come of an ingest if the head stays where it was: which head that will be is known before it is."""
+    """What will come of it if the head stays where it was: which head that will be is known before it is."""
 
     outcome: Outcome
     blocks: tuple[HashedBlock, ...]
@@ -119,13 +127,22 @@ def plan_commit(
     ``watermark`` stands for the one that the records have. Nothing is appended if nothing changed.
     """
     event = _add_data(position, answer, source_state=source_state, watermark=watermark)
+    return planned_commit(
+        position, answer, event if _changes(event, position) else None, made=made, system_time=system_time
+    )
+
+
+def planned_commit(
+    position: Position, answer: IngestAnswer, event: DataEvent | None, *, made: Path, system_time: Instant
+) -> PlannedCommit:
+    """The same for an ``event`` that is made already; ``None`` says that nothing changed but perhaps the schema."""
     events: list[MetadataEvent] = [] if answer.schema is None else [answer.schema]
-    if _changes(event, position):
+    if event is not None:
         events.append(event)
     blocks = _chained(events, position, system_time)
-    if not blocks:
-        return PlannedCommit(Outcome(position.head, position.head, answer, position.state.watermark), (), made)
-    return PlannedCommit(Outcome(position.head, blocks[-1].hash, answer, event.new_watermark), tuple(blocks), made)
+    watermark = position.state.watermark if event is None else event.new_watermark
+    new_head = blocks[-1].hash if blocks else position.head
+    return PlannedCommit(Outcome(position.head, new_head, answer, watermark), tuple(blocks), made)
 
 
 async def run_commit(dataset: Dataset, planned: PlannedCommit) -> Outcome:
@@ -156,7 +173,7 @@ def _add_data(
     position: Position, answer: IngestAnswer, *, source_state: SourceState | None, watermark: Instant | None
 ) -> AddData:
     before = position.state.add_data
-    left = None if before is None else _known(before, AddData).new_checkpoint
+    left = None if before is None else known_event(before, AddData).new_checkpoint
     known = [time for time in (position.state.watermark, answer.last_event_time) if time is not None]
     return AddData(
         prev_checkpoint=checkpoint_hash(left),
@@ -191,8 +208,8 @@ async def _pieces(path: Path) -> AsyncIterator[bytes]:
         file.close()
 
 
-def _known(event: Event | UnknownEvent, kind: type[Event]) -> Event:
-    """The event, if this version can read it."""
+def known_event(event: Event | UnknownEvent, kind: type[Event]) -> Event:
+    """The event, if this version can read it; ``UnsupportedVersion`` if not."""
     if not isinstance(event, kind):
         raise UnsupportedVersion(f"the dataset has a {kind.__name__} of a newer version", hint="update this software")
     return event

@@ -13,11 +13,11 @@ from typing import Final
 
 from opendatafabric.chain.objects import ObjectKind
 from opendatafabric.data.vocabulary import DatasetVocabulary
-from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import SetDataSchema
 from opendatafabric.metadata.sources import MergeStrategy, MergeStrategyAppend, MergeStrategyChangelogStream
 from opendatafabric.multihash import Multihash
 from pipeline.commit import Outcome, Position
+from pipeline.given_slices import give_slice
 from pipeline.ingest_request import HistoryFiles
 from pipeline.projection.kept import Kept, KeptProjection
 from pipeline.worker_place import JobFolders
@@ -42,13 +42,13 @@ class Past:
             return HistoryFiles(await _new_folder(folders, "runs"))
         kept = await asyncio.to_thread(self._kept(folders, schema).give, folders.given)
         slices, is_known = await self._slices_since(kept)
-        given = [await self._give_slice(each, folders) for each in slices]
+        given = [await give_slice(self.dataset, each, folders) for each in slices]
         return HistoryFiles(await _new_folder(folders, "runs"), kept.runs if is_known else (), tuple(given))
 
     async def give_anew(self, folders: JobFolders) -> HistoryFiles:
         """All slices and no runs, for those that were given are spoiled."""
         slices, _ = await self._slices_since(Kept())
-        given = [await self._give_slice(each, folders) for each in slices]
+        given = [await give_slice(self.dataset, each, folders) for each in slices]
         return HistoryFiles(await _new_folder(folders, "runs-anew"), (), tuple(given))
 
     async def keep(self, folders: JobFolders, files: HistoryFiles, outcome: Outcome) -> None:
@@ -72,18 +72,6 @@ class Past:
             found |= {each.to_file().physical_hash: None for each in objects if each.kind is ObjectKind.DATA_SLICE}
             before = blocks[-1][2].prev_block_hash
         return [*found][::-1], before is not None
-
-    async def _give_slice(self, physical_hash: Multihash, folders: JobFolders) -> Path:
-        key, target = data_key(physical_hash), folders.given / str(physical_hash)
-        if await asyncio.to_thread(target.exists):
-            return target
-        local = self.dataset.objects.local_path(key)
-        if local is not None:
-            return await asyncio.to_thread(folders.give, local, target.name)
-        with target.open("xb") as file:
-            async for piece in self.dataset.objects.stream(key):
-                await asyncio.to_thread(file.write, piece)
-        return target
 
 
 async def _new_folder(folders: JobFolders, name: str) -> Path:

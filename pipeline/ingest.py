@@ -92,7 +92,7 @@ async def planned_ingest(
         EngineUnavailable, EngineDied: there is no engine, or it ended in the middle.
         RefNotFound, StorageError: the dataset cannot be read.
     """
-    async with _folders_of(engine) as folders:
+    async with folders_of(engine) as folders:
         chains = KnownChains(folders.chains)
         await chains.recall(dataset)
         position = await position_of(dataset)
@@ -149,7 +149,7 @@ def _named(given: Given) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _folders_of(engine: Engine) -> AsyncIterator[JobFolders]:
+async def folders_of(engine: Engine) -> AsyncIterator[JobFolders]:
     """The folders of one job, made and removed in a thread."""
     context = engine.folders()
     folders = await asyncio.to_thread(context.__enter__)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 JOBS: Final[Mapping[str, str]] = {
     "describe": "pipeline.describe:describe",
     "ingest": "pipeline.ingest_job:ingest_job",
+    "transform": "pipeline.transform.job:transform_job",
 }
 """Name of a job → ``module:function``."""
 

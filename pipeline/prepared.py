@@ -54,7 +54,7 @@ def data_fields(schema: pa.Schema, vocabulary: DatasetVocabulary) -> list[pa.Fie
 
 
 def slice_schema(changes: pa.Schema, vocabulary: DatasetVocabulary) -> pa.Schema:
-    """The schema of a first slice of records with op, event time and data columns."""
+    """The schema of a first slice of records that have their operation in front."""
     return pa.schema(
         [
             pa.field(vocabulary.offset_column, pa.int64(), nullable=False),

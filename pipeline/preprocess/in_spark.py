@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from opendatafabric.errors import InvalidQuery
 from opendatafabric.metadata.transform import SqlQueryStep
 from pipeline.carried import column_of, to_frame
-from pipeline.gate import dataframe
+from pipeline.spark_steps import last_step
 
 _ROW_BY_ROW: Final = {
     "Project",
@@ -33,19 +31,8 @@ _ROW_BY_ROW: Final = {
 
 def run_queries(session: SparkSession, records: pa.Table, steps: Sequence[SqlQueryStep]) -> pa.Table:
     """The result of the last step; errors as ``run_preprocess``."""
-    to_frame(session, records).coalesce(1).createOrReplaceTempView("input")
-    views = ["input"]
-    try:
-        for step in steps[:-1]:
-            frame = dataframe(session, step.query, views)
-            views.append(step.alias or "")
-            frame.createOrReplaceTempView(views[-1])
-        return _in_fixed_order(dataframe(session, steps[-1].query, views)).toArrow()
-    except PySparkException as error:
-        raise InvalidQuery(f"the preprocess query failed: {(str(error).splitlines() or [''])[0][:1_000]}") from None
-    finally:
-        for view in views:
-            session.catalog.dropTempView(view)
+    with last_step(session, {"input": to_frame(session, records).coalesce(1)}, steps) as frame:
+        return _in_fixed_order(frame).toArrow()
 
 
 def _in_fixed_order(frame: DataFrame) -> DataFrame:

@@ -33,7 +33,7 @@ async def place_slice(dataset: Dataset, data_slice: DataSlice, target: Path) -> 
         with target.open("xb") as file:
             found, _ = await hash_while(file.write, dataset.objects.stream(key), size_max=data_slice.size)
     else:
-        found = await asyncio.to_thread(_hash_of_file, local)
+        found = await asyncio.to_thread(hash_of_file, local)
     if found != data_slice.physical_hash:
         raise HashMismatch(
             f"{key} is damaged",
@@ -70,7 +70,8 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> Any:
         raise MalformedData(f"column '{field.name}' of a slice does not fit its type {field.type}: {error}") from None
 
 
-def _hash_of_file(path: Path) -> Multihash:
+def hash_of_file(path: Path) -> Multihash:
+    """The physical hash of a slice; ``ObjectNotFound`` when there is none."""
     hasher = Hasher()
     try:
         with path.open("rb") as file:

@@ -1,13 +1,17 @@
-"""An engine in the process of the test: the same jobs, without Spark, which only queries that name it ask for."""
+"""An engine in the process of the test: the same jobs, without Spark unless a session is given."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipeline.jobs import JOBS, JobContext, load_job
 from pipeline.worker_place import JobFolders, WorkerPlace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def no_spark() -> NoReturn:
@@ -18,9 +22,9 @@ def no_spark() -> NoReturn:
 class LocalEngine:
     """Jobs one after another; ``jobs_done`` counts them, ``told`` is their progress."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, open_session: Callable[[], SparkSession] = no_spark) -> None:
         self.told: list[dict[str, Any]] = []
-        self._context = JobContext(no_spark, self.told.append, sandboxed=False)
+        self._context = JobContext(open_session, self.told.append, sandboxed=False)
         self._place = WorkerPlace(root)
         self.jobs_done = 0
 

@@ -1,0 +1,47 @@
+"""The steps of a transform in Spark: each admitted by the gate, each but the last a view for those after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from opendatafabric.errors import InvalidQuery
+from opendatafabric.metadata.transform import SqlQueryStep
+from pipeline.gate import dataframe
+
+
+@contextmanager
+def last_step(
+    session: SparkSession,
+    inputs: Mapping[str, DataFrame],
+    steps: Sequence[SqlQueryStep],
+    *,
+    rows_in_order: bool = False,
+) -> Iterator[DataFrame]:
+    """The result of the last step, to be computed inside; ``inputs`` by the names that queries call them.
+
+    Raises, also when it is computed:
+        InvalidQuery, LimitExceeded: as ``gate.dataframe``; what fails on some record is told in Spark's words.
+    """
+    views: list[str] = []
+    try:
+        for name, frame in inputs.items():
+            views.append(_viewed(frame, name))
+        for step in steps[:-1]:
+            frame = dataframe(session, step.query, views, rows_in_order=rows_in_order)
+            views.append(_viewed(frame, step.alias or ""))
+        yield dataframe(session, steps[-1].query, views, rows_in_order=rows_in_order)
+    except PySparkException as error:
+        raise InvalidQuery(f"the query failed: {(str(error).splitlines() or [''])[0][:1_000]}") from None
+    finally:
+        for view in views:
+            session.catalog.dropTempView(view)
+
+
+def _viewed(frame: DataFrame, name: str) -> str:
+    """Dots in ``name`` are part of it."""
+    frame.createOrReplaceTempView("`" + name.replace("`", "``") + "`")
+    return name

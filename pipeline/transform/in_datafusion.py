@@ -1,0 +1,52 @@
+"""Transforms of the engine ``datafusion``, as the reference has it: all new records of each input in one partition.
+
+Its queries have no gate: their SQL reaches nothing but the tables that were registered, and the process is walled in.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from opendatafabric.data.arrow_storage import without_views
+from opendatafabric.errors import MalformedData
+from pipeline.datafusion_steps import collected, planned_steps, told_as_ours
+from pipeline.declared import to_declared
+from pipeline.prepared import arrow_schema
+from pipeline.transform.request import GivenInput, TransformRequest
+
+
+def run_transform(request: TransformRequest) -> pa.Table:
+    """The rows of the last step; errors as ``compute``."""
+    inputs = {each.alias: _records(each) for each in request.inputs}
+    with told_as_ours():
+        return collected(planned_steps(inputs, request.steps))
+
+
+def _records(given: GivenInput) -> pa.Table:
+    """In the order of the offsets, operations as 32-bit numbers."""
+    schema = arrow_schema(given.schema).remove_metadata()
+    index = schema.get_field_index(given.vocabulary.operation_type_column)
+    if index >= 0:
+        schema = schema.set(index, schema.field(index).with_type(pa.int32()))
+    if given.interval is None:
+        return schema.empty_table()
+    records = pa.concat_tables([_read(path, schema) for path in given.slices])
+    offsets = records.column(given.vocabulary.offset_column)
+    wanted = pc.and_(pc.greater_equal(offsets, given.interval.start), pc.less_equal(offsets, given.interval.end))
+    return records.filter(wanted)
+
+
+def _read(path: object, schema: pa.Schema) -> pa.Table:
+    """A slice; what is younger than it is null."""
+    try:
+        records = without_views(pq.read_table(str(path), partitioning=None))
+    except (pa.ArrowException, OSError) as error:
+        raise MalformedData(f"a slice of an input cannot be read: {error}") from None
+    for field in schema:
+        if field.name not in records.column_names:
+            records = records.append_column(field.name, pa.nulls(len(records), field.type))
+    return to_declared(records.select(schema.names), pa.schema([field.with_nullable(True) for field in schema])).cast(
+        schema
+    )

@@ -1,0 +1,78 @@
+"""Reads of the inputs of a derivative what a step needs to know: their blocks since the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import get_args
+
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import UnsupportedVersion
+from opendatafabric.metadata.block import HashedBlock
+from opendatafabric.metadata.events import AddData, DataEvent, ExecuteTransform, MetadataEvent, UnknownEvent
+from opendatafabric.metadata.transform import TransformInput
+from opendatafabric.multihash import Multihash
+from pipeline.commit import Position, position_of
+from pipeline.transform.plan import (
+    InputNews,
+    TransformPlan,
+    block_left,
+    input_was_replaced,
+    inputs_before,
+    plan_transform,
+)
+from storage.dataset import Dataset
+
+FindInput = Callable[[DatasetId], Awaitable[Dataset]]
+"""Where the inputs of a derivative are; ``DatasetNotFound`` of those that are nowhere."""
+
+
+async def planned_step(position: Position, find: FindInput) -> tuple[TransformPlan, list[Dataset]]:
+    """The next step of the derivative at ``position``, and its inputs.
+
+    Raises:
+        DatasetNotFound: an input is not here.
+        ChainsDiverged: the history of an input was replaced.
+        UnsupportedOperation: as ``inputs_before``.
+        UnsupportedVersion: an input has data of a newer version.
+    """
+    datasets: list[Dataset] = []
+    news: list[InputNews] = []
+    for each, before in inputs_before(position):
+        dataset_id = _id_of(each)
+        datasets.append(await find(dataset_id))
+        news.append(await read_news(datasets[-1], dataset_id, block_left(before)))
+    return plan_transform(position, news), datasets
+
+
+async def read_news(dataset: Dataset, dataset_id: DatasetId, since: Multihash | None) -> InputNews:
+    """The blocks of data after ``since``; errors as ``planned_step``."""
+    position = await position_of(dataset)
+    if position.head == since:
+        return InputNews(position)
+    events: list[DataEvent] = []
+    oldest: Multihash | None = None
+    async for blocks in dataset.walk(position.head, stop_before=since):
+        events += [event for event in map(_data_of, blocks) if event is not None]
+        oldest = blocks[-1].block.prev_block_hash
+    if since is not None and oldest != since:
+        raise input_was_replaced(dataset_id, since)
+    return InputNews(position, tuple(events[::-1]))
+
+
+def _id_of(given: TransformInput) -> DatasetId:
+    assert isinstance(given.dataset_ref, DatasetId)  # a rule of the chain
+    return given.dataset_ref
+
+
+def _data_of(block: HashedBlock) -> DataEvent | None:
+    event = block.event
+    if isinstance(event, AddData | ExecuteTransform):
+        return event
+    if isinstance(event, UnknownEvent) and _is_data(event):
+        raise UnsupportedVersion("an input has data of a newer version", hint="update this software")
+    return None
+
+
+def _is_data(event: UnknownEvent) -> bool:
+    kinds = get_args(MetadataEvent)
+    return 0 < event.type_id <= len(kinds) and kinds[event.type_id - 1] in (AddData, ExecuteTransform)

@@ -1,0 +1,67 @@
+"""The job of an engine: the new records of the inputs become the next slice of a derivative.
+
+query → check → write (spec: Derivative Transformations). Files in, one file out; what is committed, and whether, is
+decided elsewhere. The same request gives the same records, hash included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from opendatafabric.errors import UnsupportedOperation
+from pipeline.changes_file import write_changes
+from pipeline.ingest_request import IngestAnswer, RowCounts
+from pipeline.jobs import JobContext, JsonObject
+from pipeline.prepared import arrow_schema
+from pipeline.transform.output import as_changes
+from pipeline.transform.request import TransformRequest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ENGINES: Final = ("datafusion", "spark")
+
+
+def transform_job(context: JobContext, arguments: JsonObject) -> JsonObject:
+    """``make_derived_slice`` as a job of the worker."""
+    request = TransformRequest.from_message(arguments)
+    return make_derived_slice(context.open_session, request, context.tell).to_message()
+
+
+def make_derived_slice(
+    open_session: Callable[[], SparkSession], request: TransformRequest, tell: Callable[[JsonObject], object]
+) -> IngestAnswer:
+    """Write the next slice, if the queries give any row. A session is opened by what needs Spark alone.
+
+    Raises:
+        InvalidQuery, LimitExceeded, IncompatibleSchema, MalformedData: queries or what they give do not hold.
+        UnsupportedOperation: an engine that is not there.
+    """
+    read = sum(len(each.interval) for each in request.inputs if each.interval is not None)
+    tell({"rows": asdict(RowCounts(read))})
+    engine = request.transform.transform.engine.lower()
+    in_force = None if request.schema is None else arrow_schema(request.schema)
+    result = compute(open_session, request)
+    changes = as_changes(result, request.vocabulary, in_force, event_time_first=engine == "datafusion")
+    answer = write_changes(iter([changes]), in_force, request)
+    rows = replace(answer.rows, read=read)
+    tell({"rows": asdict(rows)})
+    return replace(answer, rows=rows)
+
+
+def compute(open_session: Callable[[], SparkSession], request: TransformRequest) -> pa.Table:
+    """What the queries give, in the engine that the transform names; errors as ``make_derived_slice``."""
+    engine = request.transform.transform.engine
+    if engine.lower() == "datafusion":
+        from pipeline.transform.in_datafusion import run_transform as run_in_datafusion  # noqa: PLC0415
+
+        return run_in_datafusion(request)
+    if engine.lower() == "spark":
+        from pipeline.transform.in_spark import run_transform as run_in_spark  # noqa: PLC0415
+
+        return run_in_spark(open_session(), request)
+    raise UnsupportedOperation(f"there is no engine '{engine}' for transforms", expected=" or ".join(ENGINES))

@@ -1,0 +1,90 @@
+"""One step of a derivative from end to end: what is new in its inputs, an engine that computes, and the commit.
+
+A step that was broken off anywhere has left the old head, or the new one with all it says. Of two at the same time the
+one that comes second finds the head moved, and fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+from opendatafabric.errors import HashMismatch
+from opendatafabric.instant import Instant
+from opendatafabric.metadata.slices import DataSlice
+from pipeline.commit import Outcome, planned_commit, position_of, run_commit
+from pipeline.given_slices import give_slice
+from pipeline.ingest import Engine, folders_of
+from pipeline.ingest_request import IngestAnswer
+from pipeline.known_chains import KnownChains
+from pipeline.reading.slice_files import hash_of_file
+from pipeline.transform.input_chains import FindInput, planned_step
+from pipeline.transform.plan import PlannedInput, TransformPlan
+from pipeline.transform.request import GivenInput, TransformRequest
+from pipeline.worker_place import JobFolders
+from storage.dataset import Dataset
+
+JOB: Final = "transform"
+
+
+async def transform(dataset: Dataset, find: FindInput, engine: Engine, *, system_time: Instant) -> Outcome | None:
+    """Bring a derivative up to date with its inputs; ``None`` if nothing is new in them, or one has no schema yet.
+
+    Raises:
+        UnsupportedOperation: no derivative, or its inputs were changed in a way that chains do not allow.
+        DatasetNotFound: an input is not here.
+        ChainsDiverged: the history of an input was replaced.
+        HashMismatch: a slice of an input is damaged.
+        InvalidQuery, IncompatibleSchema, MalformedData, LimitExceeded: the queries, or what they give, do not hold.
+        EngineUnavailable, EngineDied: there is no engine, or it ended in the middle.
+        RefConflict, ChainError, StorageError: as ``run_commit``; the head has not moved then either.
+    """
+    async with folders_of(engine) as folders:
+        chains = KnownChains(folders.chains)
+        await chains.recall(dataset)
+        plan, inputs = await planned_step(await position_of(dataset), find)
+        if not plan.is_due:
+            return None
+        request = await _request(plan, inputs, folders, system_time)
+        answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
+        event = plan.event(answer.data)
+        planned = planned_commit(plan.position, answer, event, made=request.made, system_time=system_time)
+        outcome = await run_commit(dataset, planned)
+        await chains.note(dataset, outcome.new_head, plan.position.state)
+        return outcome
+
+
+async def _request(
+    plan: TransformPlan, inputs: list[Dataset], folders: JobFolders, system_time: Instant
+) -> TransformRequest:
+    given = [await _given(each, dataset, folders) for each, dataset in zip(plan.inputs, inputs, strict=True)]
+    return TransformRequest(
+        transform=plan.transform,
+        inputs=tuple(given),
+        made=folders.made / "slice",
+        system_time=system_time,
+        vocabulary=plan.position.vocabulary,
+        schema=plan.position.schema,
+        next_offset=plan.position.next_offset,
+    )
+
+
+async def _given(planned: PlannedInput, dataset: Dataset, folders: JobFolders) -> GivenInput:
+    assert planned.schema is not None  # the plan is due
+    slices = [await _proved(dataset, each, folders) for each in planned.slices]
+    return GivenInput(planned.alias, planned.schema, planned.vocabulary, tuple(slices), planned.interval)
+
+
+async def _proved(dataset: Dataset, data_slice: DataSlice, folders: JobFolders) -> Path:
+    """The file of a slice, if it is the one that the chain of the input names: others will compute from the same."""
+    path = await give_slice(dataset, data_slice.physical_hash, folders)
+    found = await asyncio.to_thread(hash_of_file, path)
+    if found != data_slice.physical_hash:
+        raise HashMismatch(
+            "a slice of an input is damaged",
+            expected=data_slice.physical_hash,
+            found=found,
+            hint="run odf fsck; fetch it again from a mirror",
+        )
+    return path

@@ -1,0 +1,82 @@
+"""Derivatives that the reference made, each step to be made again over the inputs as they stood then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from opendatafabric.block_ref import HEAD
+from opendatafabric.did import DatasetId
+from opendatafabric.metadata.block import HashedBlock
+from opendatafabric.metadata.events import ExecuteTransform, SetDataSchema
+from pipeline.commit import Outcome
+from pipeline.ingest import Engine
+from pipeline.transform.run import transform
+from storage.dataset import Dataset
+from storage.memory import MemoryObjectStore, MemoryRefStore
+from storage.open import open_dataset
+from tests.pipeline.datasets import blocks_of
+from tests.vectors.load import FOLDER
+
+
+@dataclass(frozen=True)
+class Remade:
+    """A step as it was recorded, and ours."""
+
+    theirs: ExecuteTransform
+    ours: ExecuteTransform
+
+
+def derivatives(folder: str) -> list[Path]:
+    """The datasets of a folder of vectors that have a transform."""
+    logs = sorted((FOLDER / folder).glob("*.log.yaml"))
+    return [
+        log.with_name(log.name.removesuffix(".log.yaml")) for log in logs if "kind: SetTransform" in log.read_text()
+    ]
+
+
+async def remade(derivative: Path, engine: Engine) -> list[Remade]:
+    """Every step of a recorded derivative and the one that we make in its place, on a chain of our own."""
+    recorded = await blocks_of(open_dataset(str(derivative)))
+    ours = Dataset(MemoryObjectStore(), MemoryRefStore())
+    before = [block for block in recorded if not isinstance(block.event, SetDataSchema | ExecuteTransform)]
+    await ours.append(before, expected_head=None)
+    found = []
+    for block in recorded:
+        if isinstance(block.event, ExecuteTransform):
+            await _step(ours, block.event, block, derivative.parent, engine)
+            made = (await blocks_of(ours))[-1].event
+            assert isinstance(made, ExecuteTransform)
+            found.append(Remade(block.event, made))
+    return found
+
+
+def without_files(event: ExecuteTransform) -> ExecuteTransform:
+    """The step without what depends on how a file is written, and without checkpoints, which we have none of."""
+    data = event.new_data
+    plain = None if data is None else replace(data, physical_hash=data.logical_hash, size=0)
+    return replace(event, new_data=plain, prev_checkpoint=None, new_checkpoint=None)
+
+
+async def _step(ours: Dataset, event: ExecuteTransform, block: HashedBlock, folder: Path, engine: Engine) -> Outcome:
+    heads = {each.dataset_id: each.new_block_hash or each.prev_block_hash for each in event.query_inputs}
+
+    async def find(dataset_id: DatasetId) -> Dataset:
+        (source,) = [path for path in _datasets(folder) if await _id_of(path) == dataset_id]
+        refs, head = MemoryRefStore(), heads[dataset_id]
+        assert head is not None
+        await refs.compare_and_swap(HEAD, expected=None, new=head)
+        return Dataset(open_dataset(str(source)).objects, refs)
+
+    outcome = await transform(ours, find, engine, system_time=block.block.system_time)
+    assert outcome is not None
+    return outcome
+
+
+def _datasets(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.iterdir() if path.is_dir())
+
+
+async def _id_of(path: Path) -> DatasetId:
+    return (await open_dataset(str(path)).seed()).dataset_id
