@@ -32,8 +32,8 @@ import aiohttp
 
 from benchmarks.harness import RESULTS
 from catalog.catalog import open_catalog
-from catalog.engine import sqlite_url
 from catalog.ipfs import IpfsTables
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.layout import data_key
 from storage.dataset import Dataset

@@ -26,8 +26,9 @@ from yarl import URL
 from benchmarks.harness import Goal, Question, Way, main
 from benchmarks.processes import HOST, Server, free_port, scratch, start
 from catalog.catalog import open_catalog
-from catalog.datasets import DatasetRecord, Visibility
-from catalog.engine import sqlite_url
+from catalog.datasets import DatasetRecord
+from catalog.sqlite_files import sqlite_url
+from catalog.visibility import Visibility
 from opendatafabric.codec.block_codec import encode_block
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import new_dataset_id

@@ -20,7 +20,8 @@ from pathlib import Path
 from benchmarks.harness import Done, Goal, Question, Way, main
 from benchmarks.processes import HOST, Server, scratch, start_go_files, start_nginx, start_ours
 from catalog.catalog import open_catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.codec.block_codec import encode_block
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import new_dataset_id

@@ -17,16 +17,10 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from catalog.accounts import Account
 from catalog.engine import Database
 from catalog.tables import datasets, reflog, roles
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.multihash import Multihash
-
-
-class Visibility(Enum):
-    """Who may read without a role."""
-
-    PRIVATE = "private"
-    PUBLIC = "public"
 
 
 class Role(Enum):

@@ -10,16 +10,14 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Final
 
 import aiosqlite
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from catalog.upgrading import upgrade
 from opendatafabric.errors import MalformedInput, StorageError, TransientStorageError
 
 _BUSY_MS: Final = 15_000
@@ -31,7 +29,6 @@ _THREAD_END_S_MAX: Final = 5
 _CONNECTIONS_MAX: Final = 8
 """Connections to an SQLite file; each has a thread."""
 
-_MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _IMMEDIATE: Final = "immediate"
 
 
@@ -70,7 +67,7 @@ class Database:
             async with self._engine.connect() as connection:
                 await connection.execution_options(**{_IMMEDIATE: True})
                 async with connection.begin():
-                    await connection.run_sync(_upgrade)
+                    await connection.run_sync(upgrade)
 
     def version(self) -> Hashable | None:
         """What changes with every committed change by any process: the state of SQLite's files, ``None`` elsewhere."""
@@ -119,18 +116,6 @@ def _pool_of(url: str) -> dict[str, int]:
     return {"pool_size": _CONNECTIONS_MAX, "max_overflow": 0} if is_file else {}
 
 
-def sqlite_url(path: Path) -> str:
-    """The URL of an SQLite file."""
-    return f"sqlite+aiosqlite:///{path}"
-
-
-def sqlite_path(url: str) -> Path | None:
-    """The file of an SQLite URL; ``None`` for databases that are none or live in memory."""
-    parsed = make_url(url)
-    in_file = parsed.get_backend_name() == "sqlite" and parsed.database not in {None, "", ":memory:"}
-    return Path(str(parsed.database)) if in_file else None
-
-
 def _prepare_sqlite(connection: Any, _: object) -> None:
     connection.isolation_level = None  # transactions are begun by _begin_sqlite
     cursor = connection.cursor()
@@ -142,13 +127,6 @@ def _prepare_sqlite(connection: Any, _: object) -> None:
 def _begin_sqlite(connection: Connection) -> None:
     immediate = connection.get_execution_options().get(_IMMEDIATE)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
-
-
-def _upgrade(connection: Connection) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
 
 
 def _file_state(path: str) -> tuple[int, int] | None:

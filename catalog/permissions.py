@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 
 from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Role, Visibility
+from catalog.datasets import DatasetRecord, Role
 from catalog.tokens import Authenticated, Scope
+from catalog.visibility import Visibility
 
 
 class Access(IntEnum):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catalog.accounts import Account, Accounts
-from catalog.datasets import DatasetRecord, Datasets, Visibility
+from catalog.datasets import DatasetRecord, Datasets
+from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedIdentifier
 from storage.repositories import DatasetRepository

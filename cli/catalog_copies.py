@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from catalog.engine import sqlite_url
 from catalog.snapshot import copy_catalog
+from catalog.sqlite_files import sqlite_url
 from storage.open import local_folder, scheme_of
 from storage.s3.location import SCHEMES, parse_s3_address
 

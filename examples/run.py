@@ -16,7 +16,8 @@ from pathlib import Path
 import aiohttp
 
 from catalog.catalog import open_catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import OdfError
 from opendatafabric.names import AccountName, DatasetName

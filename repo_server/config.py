@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from catalog.datasets import Visibility
-from catalog.engine import sqlite_path, sqlite_url
+from catalog.sqlite_files import sqlite_path, sqlite_url
+from catalog.visibility import Visibility
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import INGEST_BYTES_MAX, OBJECT_BYTES_MAX
 from pipeline.cluster import LOCAL_MASTER, check_master

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Datasets, Role, Visibility
+from catalog.datasets import DatasetRecord, Datasets, Role
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import DatasetNotFound

@@ -17,7 +17,8 @@ from typing import Final
 import aiohttp
 
 from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.block_ref import HEAD
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId

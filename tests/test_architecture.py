@@ -87,3 +87,8 @@ def test_hashing_blocks_does_not_wait_for_the_server_or_for_arrow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_commands_for_data_load_no_database_code() -> None:
+    probe = "import sys, cli.commands.ingest; print('sqlalchemy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", probe], cwd=ROOT, text=True) == "False\n"

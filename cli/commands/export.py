@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from catalog.catalog import open_catalog
-from catalog.datasets import Visibility
+from catalog.visibility import Visibility
 from cli.catalogs import settings_for
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_text

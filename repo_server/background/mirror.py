@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from catalog.catalog import Catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
 from catalog.mirrors import ON_CHANGE, Direction, Mirror, MirroredDataset
+from catalog.visibility import Visibility
 from opendatafabric.dataset_patterns import DatasetAliasPattern
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, DatasetId

@@ -6,8 +6,8 @@ from http import HTTPStatus
 
 from aiohttp import web
 
-from catalog.datasets import Visibility
 from catalog.permissions import Access
+from catalog.visibility import Visibility
 from opendatafabric.block_ref import HEAD
 from opendatafabric.errors import MalformedIdentifier, ObjectNotFound, StorageError
 from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA

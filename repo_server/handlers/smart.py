@@ -10,9 +10,10 @@ from typing import Final
 from aiohttp import web
 
 from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
 from catalog.permissions import Access
 from catalog.tokens import Scope
+from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, RefCollision
 from opendatafabric.multihash import Multihash

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from catalog.catalog import Catalog
-from catalog.datasets import Visibility
 from catalog.ipns import StoredRecord
+from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError
 from opendatafabric.instant import Instant

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.names import AccountName
 
 

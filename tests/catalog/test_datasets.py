@@ -8,8 +8,9 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog
-from catalog.datasets import DatasetRecord, Role, Visibility
+from catalog.datasets import DatasetRecord, Role
 from catalog.reindex import Reindexed, reindex
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId, new_dataset_id
 from opendatafabric.multihash import physical_hash

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import Database, open_database, sqlite_url
+from catalog.engine import Database, open_database
+from catalog.sqlite_files import sqlite_url
 from catalog.tables import METADATA
 from opendatafabric.errors import MalformedInput, OdfError, StorageError
 from opendatafabric.names import AccountName

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import sqlite_url
 from catalog.jobs import LOST, POLL, ClaimedJob, JobId, JobState
 from catalog.run_times import Schedule
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.did import new_dataset_id
 from opendatafabric.errors import Conflict
 from tests.catalog.conftest import Clock

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Role, Visibility
+from catalog.datasets import DatasetRecord, Role
 from catalog.permissions import Access, access_to
 from catalog.tokens import Authenticated, Scope
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, new_dataset_id
 from opendatafabric.names import AccountName

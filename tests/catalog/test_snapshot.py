@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import sqlite_url
 from catalog.snapshot import copy_catalog
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import StorageError, UnsupportedOperation
 from opendatafabric.names import AccountName
 

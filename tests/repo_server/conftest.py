@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.datasets import Visibility
+from catalog.visibility import Visibility
 from repo_server.config import Tenancy
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder

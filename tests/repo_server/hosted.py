@@ -11,8 +11,9 @@ import aiohttp
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
 from catalog.tokens import Scope
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import Multihash

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
 from opendatafabric.metadata.events import DatasetKind, MetadataEvent
 from opendatafabric.metadata.snapshot import DatasetSnapshot

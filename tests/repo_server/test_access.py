@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from catalog.datasets import Role, Visibility
+from catalog.datasets import Role
 from catalog.tokens import Scope
+from catalog.visibility import Visibility
 from repo_server.config import Tenancy
 from tests.repo_server.hosted import SMALL, Hosted, a_chain, hash_of, hosted
 from tests.storage.chains import ChainBuilder

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catalog.datasets import Visibility
+from catalog.visibility import Visibility
 from opendatafabric.errors import ObjectNotFound
 from opendatafabric.layout import block_key, data_key
 from repo_server.config import Tenancy

@@ -12,8 +12,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from catalog.datasets import Role, Visibility
+from catalog.datasets import Role
 from catalog.tokens import Scope
+from catalog.visibility import Visibility
 from opendatafabric.errors import EngineDied, EngineUnavailable
 from opendatafabric.metadata.events import AddData, AddPushSource
 from opendatafabric.metadata.sources import MergeStrategyAppend, ReadStepNdJson

@@ -17,7 +17,7 @@ import pytest
 from aiohttp import web
 
 from catalog.catalog import open_catalog
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from opendatafabric import limits
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import OdfError

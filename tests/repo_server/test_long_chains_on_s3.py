@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from repo_server.app import running
 from repo_server.config import Settings, Tenancy
 from tests.repo_server.hosted import Hosted, hosted

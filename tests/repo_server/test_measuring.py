@@ -9,7 +9,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from repo_server.config import Tenancy
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.s3.location import S3Location

@@ -15,7 +15,7 @@ import orjson
 import pytest
 from yarl import URL
 
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import MalformedInput, OdfError, StorageError
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.layout import data_key

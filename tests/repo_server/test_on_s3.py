@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from botocore import auth
 
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import MalformedInput, OdfError, PeerUnavailable
 from opendatafabric.layout import INFO_ALIAS, data_key
 from opendatafabric.metadata.sources import MergeStrategySnapshot

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from catalog.catalog import open_catalog
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import ChainsDiverged, RefConflict
 from opendatafabric.names import AccountName
 from storage.dataset import Dataset

@@ -17,7 +17,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from opendatafabric.chain.objects import objects_of
 from opendatafabric.codec.block_codec import decode_block
 from opendatafabric.dataset_ref import DatasetAlias

@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from catalog.catalog import Catalog
-from catalog.datasets import Visibility
 from catalog.jobs import POLL, JobId
 from catalog.schedules import Scheduled
 from catalog.tokens import Scope
+from catalog.visibility import Visibility
 from opendatafabric.metadata.events import SetPollingSource
 from opendatafabric.metadata.sources import FetchStepUrl, MergeStrategyAppend, ReadStepCsv
 from repo_server.config import Tenancy

@@ -7,8 +7,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from catalog.datasets import Visibility
 from catalog.tokens import Scope
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import AccessDenied, OdfError
 from opendatafabric.limits import PACK_KEPT_BLOCKS_MIN

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.datasets import Visibility
+from catalog.visibility import Visibility
 from opendatafabric.errors import StorageError
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from catalog.datasets import Visibility
+from catalog.visibility import Visibility
 from opendatafabric import limits
 from opendatafabric.errors import (
     AccessDenied,

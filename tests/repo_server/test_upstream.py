@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from catalog.datasets import Visibility
+from catalog.visibility import Visibility
 from opendatafabric.layout import block_key, data_key
 from repo_server.app import running
 from repo_server.config import Tenancy

@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 
 from catalog.catalog import open_catalog
-from catalog.engine import sqlite_url
 from catalog.ipfs import IpfsTables
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import MalformedIdentifier, RefNotFound, StorageError, TransientStorageError
 from opendatafabric.layout import data_key
 from storage.dataset import Dataset

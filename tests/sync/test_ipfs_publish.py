@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 
 from catalog.catalog import open_catalog
-from catalog.engine import sqlite_url
 from catalog.ipfs import IpfsTables
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import (
     HashMismatch,
     MalformedIdentifier,

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import sqlite_url
 from catalog.jobs import POLL, ClaimedJob, JobId, JobState
 from catalog.run_times import Schedule
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.did import new_dataset_id
 from opendatafabric.errors import PeerUnavailable, TransientStorageError
 from repo_server.logs import redacted

@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from catalog.datasets import Visibility
+from catalog.visibility import Visibility
 from opendatafabric.errors import NotFound
 from opendatafabric.ipfs.car import read_car
 from opendatafabric.ipfs.cid import Cid, Codec, cid_of_block, cid_of_object

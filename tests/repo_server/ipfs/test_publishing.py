@@ -12,8 +12,9 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
 from catalog.ipns import StoredRecord
+from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError, StorageError, TransientStorageError

@@ -17,7 +17,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import (
     HashMismatch,
     ObjectNotFound,

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.engine import sqlite_url
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import (
     DatasetNotFound,
     MalformedIdentifier,

@@ -12,8 +12,8 @@ import aleph_cid
 import pytest
 
 from catalog.catalog import open_catalog
-from catalog.engine import sqlite_url
 from catalog.ipfs import TREES_KEPT, IpfsTables
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import HashMismatch, ObjectNotFound
 from opendatafabric.ipfs.cid import Cid, cid_of_object
 from opendatafabric.ipfs.walk import list_folder, resolve, walk_dag

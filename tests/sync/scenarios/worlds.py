@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import aiohttp
 
-from catalog.datasets import DatasetRecord, Visibility
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
 from repo_server.config import Tenancy
 from storage.dataset import Dataset
 from sync.remote import RemoteLocation, parse_remote
