@@ -20,9 +20,21 @@ from catalog.run_times import Runs, Schedule, due_at
 from catalog.tables import jobs, schedules
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import Conflict
+from opendatafabric.metadata.events import DatasetKind
 
 POLL: Final = "poll"
 """The kind of job that asks the polling source of a dataset for what is new."""
+
+TRANSFORM: Final = "transform"
+"""The kind that brings a derivative up to date with its inputs."""
+
+KINDS: Final = (POLL, TRANSFORM)
+
+
+def kind_for(dataset_kind: DatasetKind) -> str:
+    """What is done for a dataset again and again: a root is polled, a derivative is computed."""
+    return TRANSFORM if dataset_kind is DatasetKind.DERIVATIVE else POLL
+
 
 LOST: Final = "the worker that ran it was lost"
 

@@ -1,4 +1,4 @@
-"""Pulling one dataset after another: from where it was pulled before, from its own source, or from an address."""
+"""Pulling one dataset after another: from where it was pulled before, its own source, its inputs, or an address."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cli.polls import PollOptions, poll_and_print, polls
 from cli.progress import progress_bars
 from cli.remotes import local_ref, remember, remembered
 from cli.transfers import local_alias, print_transfer
+from cli.transforms import derive_and_print, derives, print_next_step
 from opendatafabric.errors import OdfError, UnsupportedOperation
 from pipeline.pull_order import inputs_first
 from storage.dataset_config import Direction, remotes_of
@@ -78,11 +79,16 @@ def pull_one(what: Pullable, target: DatasetRepository, options: PullOptions) ->
     """
     if isinstance(what, str):
         return _pull_from(what, target, options.name, options)
-    if not asyncio.run(_polled(what)):
-        return _pull_from(remembered(str(what.alias), what.path, Direction.PULL), target, str(what.alias), options)
+    name = str(what.alias)
+    if _comes_from_elsewhere(what):
+        return _pull_from(remembered(name, what.path, Direction.PULL), target, name, options)
+    if asyncio.run(derives(what)):
+        return _derive(what, target, options)
+    if not asyncio.run(polls(what)):
+        return _pull_from(remembered(name, what.path, Direction.PULL), target, name, options)
     if options.transfer.dry_run:
-        raise UnsupportedOperation(f"what the source of {what.alias} has is not known before it is asked")
-    return _pulled(str(what.alias), asyncio.run(poll_and_print(what, options.poll, as_json=options.as_json)))
+        raise UnsupportedOperation(f"what the source of {name} has is not known before it is asked")
+    return _pulled(name, asyncio.run(poll_and_print(what, options.poll, as_json=options.as_json)))
 
 
 def name_of(what: Pullable) -> str:
@@ -113,16 +119,23 @@ def _pulled(name: str, records: int | None) -> Pulled:
     return Pulled(name, "up to date") if records is None else Pulled(name, "changed", records)
 
 
-async def _polled(entry: DatasetEntry) -> bool:
-    """Whether it has a source of its own and was not pulled from elsewhere."""
-    known = [] if entry.path is None else remotes_of(entry.path, Direction.PULL)
-    return not known and await polls(entry)
+def _derive(entry: DatasetEntry, repository: DatasetRepository, options: PullOptions) -> Pulled:
+    name = str(entry.alias)
+    if options.transfer.dry_run:
+        is_due = asyncio.run(print_next_step(entry, repository, as_json=options.as_json))
+        return Pulled(name, "to be computed" if is_due else "up to date")
+    deriving = derive_and_print(entry, repository, options.poll.system_time, as_json=options.as_json)
+    return _pulled(name, asyncio.run(deriving))
+
+
+def _comes_from_elsewhere(entry: DatasetEntry) -> bool:
+    return entry.path is not None and bool(remotes_of(entry.path, Direction.PULL))
 
 
 async def _can_be_pulled(entry: DatasetEntry) -> bool:
     """A damaged one can be tried: that says what is wrong."""
     try:
-        return bool(entry.path is not None and remotes_of(entry.path, Direction.PULL)) or await polls(entry)
+        return _comes_from_elsewhere(entry) or await polls(entry) or await derives(entry)
     except OdfError:
         return True
 

@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from catalog.catalog import open_catalog
-from catalog.jobs import POLL, ClaimedJob
+from catalog.jobs import POLL, TRANSFORM, ClaimedJob
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
 from cli.fetching import fetch_options
 from cli.ingests import now_or
 from pipeline.poll_job import PollJob
+from pipeline.transform.derive_job import DeriveJob
 from pipeline.worker_client import WorkerClient
 from repo_server.config import Settings, allowed_variables
 from repo_server.ingesting import ForeignEngine
@@ -33,21 +34,31 @@ async def run_worker(
     settings = settings_for(repository)
     start_logging(settings.log_level)
     async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as opened:
-        polling = _polling(settings, opened, allowed)
+        client = _client(settings)
+        polling = _polling(settings, opened, client, allowed)
+        deriving = DeriveJob(opened, client, ForeignEngine(settings), lambda: now_or(None))
 
         async def poll(job: ClaimedJob) -> dict[str, object]:
             return await polling.run(job.id.dataset_id, foreign=job.foreign)
 
-        worker = JobWorker(catalog.jobs, {POLL: poll}, redacted=redacted)
+        async def derive(job: ClaimedJob) -> dict[str, object]:
+            return await deriving.run(job.id.dataset_id, foreign=job.foreign)
+
+        worker = JobWorker(catalog.jobs, {POLL: poll, TRANSFORM: derive}, redacted=redacted)
         async with _stop_asked(attached=attached) as stop:
             on_ready()
             await (worker.run_all_due() if once else worker.run_until(stop, grace_s=settings.stop_s))
             LOG.info("stopping")
 
 
-def _polling(settings: Settings, repository: DatasetRepository, allowed: Sequence[str]) -> PollJob:
+def _client(settings: Settings) -> WorkerClient:
     options = settings.spark_worker_options
-    client = WorkerClient(settings.spark_worker_place, options, say=lambda what: LOG.info("%s", what))
+    return WorkerClient(settings.spark_worker_place, options, say=lambda what: LOG.info("%s", what))
+
+
+def _polling(
+    settings: Settings, repository: DatasetRepository, client: WorkerClient, allowed: Sequence[str]
+) -> PollJob:
     variables = allowed_variables([*settings.source_variables, *allowed])
     return PollJob(
         repository, client, ForeignEngine(settings), fetch_options(settings, variables), lambda: now_or(None)

@@ -7,10 +7,10 @@ fails before leaves the old head (spec: Data Ingestion, Watermarks, Source State
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from opendatafabric.chain.objects import objects_of
 from opendatafabric.chain.rules.add_data import checkpoint_hash
@@ -167,6 +167,18 @@ async def run_commit(dataset: Dataset, planned: PlannedCommit) -> Outcome:
             )
         await dataset.append(planned.blocks, expected_head=planned.outcome.old_head)
     return planned.outcome
+
+
+def counted(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """How many blocks and records they made, as plain values."""
+    rows = [outcome.answer.rows for outcome in outcomes]
+    return {
+        "blocks": sum(outcome.changed for outcome in outcomes),
+        "read": sum(each.read for each in rows),
+        "appended": sum(each.appended for each in rows),
+        "retracted": sum(each.retracted for each in rows),
+        "corrected": sum(each.corrected for each in rows),
+    }
 
 
 def _add_data(

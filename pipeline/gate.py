@@ -21,7 +21,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from opendatafabric.errors import InvalidQuery, LimitExceeded
 from opendatafabric.limits import QUERY_CHARS_MAX, QUERY_NODES_MAX
-from pipeline.gate_lists import CLOCK_WORDS, FUNCTIONS, HINTS, NODE_WORDS, NODES, ORDER_DEPENDENT, ORDERED, PHRASES
+from pipeline.gate_lists import (
+    CLOCK_WORDS,
+    FUNCTIONS,
+    HINTS,
+    NEED_ARGUMENTS,
+    NODE_WORDS,
+    NODES,
+    ORDER_DEPENDENT,
+    ORDERED,
+    PHRASES,
+)
 from pipeline.sql_text import first_unclear_time, line_and_column, names_the_clock, place_of, tokens
 
 _ANALYSIS: Final = "org.apache.spark.sql.catalyst.analysis."
@@ -177,7 +187,8 @@ def _check_node(sql: str, node: Node, names: set[str], allowed: _Allowed) -> Non
     elif kind == f"{_ANALYSIS}UnresolvedAttribute":
         _check_column(sql, node)
     elif kind in _FUNCTION_NODES:
-        _check_function(sql, _one_name(sql, node[_FUNCTION_NODES[kind]]), allowed)
+        name = _one_name(sql, node[_FUNCTION_NODES[kind]])
+        _check_function(sql, name, allowed, is_bare=not node.get("arguments"))
     elif kind == f"{_ANALYSIS}UnresolvedGenerator":
         _check_function(sql, node["name"].get("funcName", ""), allowed)
     elif kind.endswith(".Literal") and names_the_clock(str(node.get("value"))):
@@ -214,8 +225,8 @@ def _check_column(sql: str, node: Node) -> None:
         raise _refused_function(sql, name)
 
 
-def _check_function(sql: str, name: str, allowed: _Allowed) -> None:
-    if name.lower() not in allowed.functions:
+def _check_function(sql: str, name: str, allowed: _Allowed, *, is_bare: bool = False) -> None:
+    if name.lower() not in allowed.functions or (is_bare and name.lower() in NEED_ARGUMENTS):
         raise _refused_function(sql, name)
 
 

@@ -92,8 +92,8 @@ FUNCTIONS: Final = _words(
     make_timestamp_ntz make_ym_interval minute month monthname months_between next_day quarter second
     timestamp_micros timestamp_millis timestamp_seconds to_date to_timestamp to_timestamp_ltz to_timestamp_ntz
     to_unix_timestamp to_utc_timestamp trunc try_make_interval try_make_timestamp try_to_date try_to_timestamp
-    unix_date unix_micros unix_millis unix_seconds weekday weekofyear year window session_window window_time
-    time_bucket
+    unix_date unix_micros unix_millis unix_seconds unix_timestamp weekday weekofyear year window session_window
+    window_time time_bucket
     bigint binary boolean cast date decimal double float int smallint timestamp tinyint
     aggregate array array_append array_compact array_contains array_distinct array_except array_insert
     array_intersect array_join array_max array_min array_position array_prepend array_remove array_repeat
@@ -118,6 +118,9 @@ ORDER_DEPENDENT: Final = _words(
     " listagg max_by min_by mode percentile_approx string_agg"
 )
 """Functions whose result depends on the order of rows: for those who keep rows in one order from end to end."""
+
+NEED_ARGUMENTS: Final = _words("unix_timestamp")
+"""Functions that ask the clock if they are given nothing."""
 
 CLOCK_WORDS: Final = _words(
     "curdate current_catalog current_database current_date current_path current_schema current_time current_timestamp"

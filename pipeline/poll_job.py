@@ -8,7 +8,7 @@ from typing import Any
 
 from opendatafabric.did import DatasetId
 from opendatafabric.instant import Instant
-from pipeline.commit import Outcome
+from pipeline.commit import counted
 from pipeline.fetch import FetchOptions
 from pipeline.ingest import Engine
 from pipeline.poll import poll
@@ -37,15 +37,4 @@ class PollJob:
         engine = self.foreign_engine if foreign else self.engine
         options = FetchOptions(private_places=False) if foreign else self.options
         outcomes = [each async for each in poll(entry.dataset, engine, clock=self.clock, options=options)]
-        return _counted(outcomes)
-
-
-def _counted(outcomes: list[Outcome]) -> dict[str, Any]:
-    rows = [outcome.answer.rows for outcome in outcomes]
-    return {
-        "blocks": sum(outcome.changed for outcome in outcomes),
-        "read": sum(each.read for each in rows),
-        "appended": sum(each.appended for each in rows),
-        "retracted": sum(each.retracted for each in rows),
-        "corrected": sum(each.corrected for each in rows),
-    }
+        return counted(outcomes)

@@ -32,9 +32,9 @@ def command(
     since: Annotated[
         str | None, typer.Option("--since", metavar="BLOCK", help="Fetch again what follows this block.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would move.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would move or be read.")] = False,
     system_time: Annotated[
-        str | None, typer.Option("--system-time", metavar="T", help="When polled data are added, instead of now.")
+        str | None, typer.Option("--system-time", metavar="T", help="When data are added, instead of now.")
     ] = None,
     allow_env: Annotated[
         list[str] | None, typer.Option("--allow-env", metavar="NAME", help="A variable that sources may use.")
@@ -51,8 +51,8 @@ def command(
 
     By the smart protocol from odf+http(s)://, by the simple one from http(s)://, ipfs://, ipns://, file:// and folders.
     After a failure the same command goes on where it stopped. A dataset of the repository is fetched from where it was
-    pulled before; one with a polling source of its own is asked of that source. Of several, one that fails does not
-    stop the others, and ends the command with 1.
+    pulled before; one with a polling source of its own is asked of that source, a derivative is computed from its
+    inputs. Of several, one that fails does not stop the others, and ends the command with 1.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``odf schedule``: which datasets are polled, and when."""
+"""``odf schedule``: which datasets are polled or computed, and when."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from catalog.catalog import Catalog
-from catalog.jobs import POLL, JobId
+from catalog.jobs import KINDS, POLL, JobId, kind_for
 from catalog.run_times import Schedule
 from catalog.schedules import Scheduled
 from cli.catalogs import catalog_of
@@ -18,6 +18,7 @@ from cli.durations import duration_s
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
 from cli.polls import polls
+from cli.transforms import derives
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, UnsupportedOperation
@@ -26,7 +27,7 @@ from storage.repositories import DatasetRepository
 
 IS_GROUP = True
 app = typer.Typer(
-    help="""Poll datasets on a schedule. A worker does it: 'odf serve' starts one, 'odf worker' is one.
+    help="""Poll or compute datasets on a schedule. A worker does it: 'odf serve' starts one, 'odf worker' is one.
 
 \b
 Example:
@@ -49,7 +50,7 @@ def set_(
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Poll a dataset by that schedule from now on. A schedule that it has is replaced.
+    """Poll a dataset by that schedule from now on, or compute a derivative. A schedule that it has is replaced.
 
     What was missed is made up for once. After a failure it is tried again after half a minute, then later each time up
     to an hour.
@@ -130,7 +131,7 @@ def run_now(ref: Ref, repository: RepositoryOption = ".", as_json: AsJson = Fals
     if as_json:
         print_json({"requested": ref})
     else:
-        print_line(f"{ref} is polled as soon as a worker is free")
+        print_line(f"{ref} is brought up to date as soon as a worker is free")
 
 
 async def _set(repository: str, ref: str, schedule: Schedule) -> None:
@@ -151,14 +152,20 @@ async def _job_id(repository: str, ref: str, *, must_poll: bool = False) -> JobI
     """By id a dataset is found that is no more: its schedule may be removed still."""
     parsed = parse_dataset_ref(ref)
     if isinstance(parsed, DatasetId) and not must_poll:
-        return JobId(POLL, parsed)
+        return await _scheduled_job_id(repository, parsed)
     async with opened_repository(repository) as opened:
         entry = await opened.find(parsed)
-        if must_poll and not await polls(entry):
-            raise UnsupportedOperation(
-                f"{entry.alias} has no source to poll", hint="data are pushed into it, or it is computed from others"
-            )
-        return JobId(POLL, entry.id)
+        if must_poll and not (await polls(entry) or await derives(entry)):
+            raise UnsupportedOperation(f"{entry.alias} has no source to poll", hint="data are pushed into it")
+        return JobId(kind_for((await entry.dataset.seed()).dataset_kind), entry.id)
+
+
+async def _scheduled_job_id(repository: str, dataset_id: DatasetId) -> JobId:
+    async with catalog_of(repository) as catalog:
+        for kind in KINDS:
+            if await catalog.schedules.find(JobId(kind, dataset_id)) is not None:
+                return JobId(kind, dataset_id)
+    return JobId(POLL, dataset_id)
 
 
 async def _print_one(repository: str, ref: str, *, as_json: bool) -> None:
@@ -169,12 +176,13 @@ async def _print_one(repository: str, ref: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"dataset": ref, **(plain or {})})
     elif plain is not None:
-        print_line(f"{ref}: {'paused' if plain['paused'] else 'polled next at ' + plain['nextRunAt']}")
+        done = "polled" if job_id.kind == POLL else "computed"
+        print_line(f"{ref}: {'paused' if plain['paused'] else f'{done} next at ' + plain['nextRunAt']}")
 
 
 async def _list(repository: str) -> list[tuple[str, dict[str, Any]]]:
     async with catalog_of(repository) as catalog:
-        found = await catalog.schedules.list(POLL)
+        found = [each for kind in KINDS for each in await catalog.schedules.list(kind)]
     async with opened_repository(repository) as opened:
         return [(await _name(opened, each), plain_schedule(each)) for each in found]
 

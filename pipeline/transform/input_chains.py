@@ -21,9 +21,19 @@ from pipeline.transform.plan import (
     plan_transform,
 )
 from storage.dataset import Dataset
+from storage.repositories import DatasetRepository
 
 FindInput = Callable[[DatasetId], Awaitable[Dataset]]
 """Where the inputs of a derivative are; ``DatasetNotFound`` of those that are nowhere."""
+
+
+def inputs_in(repository: DatasetRepository) -> FindInput:
+    """Inputs that lie in ``repository``."""
+
+    async def find(dataset_id: DatasetId) -> Dataset:
+        return (await repository.find(dataset_id)).dataset
+
+    return find
 
 
 async def planned_step(position: Position, find: FindInput) -> tuple[TransformPlan, list[Dataset]]:

@@ -16,14 +16,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from catalog.jobs import POLL, Jobs
+from catalog.jobs import KINDS, Jobs
 from opendatafabric.errors import OdfError
 from repo_server.config import Settings, environment_of
 from repo_server.logs import SERVER
 from storage.backoff import jittered_wait_s
-
-KINDS: Final = (POLL,)
-"""What the worker does."""
 
 STEADY_S: Final = 60.0
 """A worker that lived so long did not die of being started."""

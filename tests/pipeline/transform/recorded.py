@@ -22,10 +22,10 @@ from tests.vectors.load import FOLDER
 
 @dataclass(frozen=True)
 class Remade:
-    """A step as it was recorded, and ours."""
+    """What the chains say of columns and steps, the recorded one and ours: all but how files are written."""
 
-    theirs: ExecuteTransform
-    ours: ExecuteTransform
+    theirs: list[SetDataSchema | ExecuteTransform]
+    ours: list[SetDataSchema | ExecuteTransform]
 
 
 def derivatives(folder: str) -> list[Path]:
@@ -36,23 +36,25 @@ def derivatives(folder: str) -> list[Path]:
     ]
 
 
-async def remade(derivative: Path, engine: Engine) -> list[Remade]:
-    """Every step of a recorded derivative and the one that we make in its place, on a chain of our own."""
+async def remade(derivative: Path, engine: Engine) -> Remade:
+    """A recorded derivative, and the one that we make step by step in its place."""
     recorded = await blocks_of(open_dataset(str(derivative)))
     ours = Dataset(MemoryObjectStore(), MemoryRefStore())
     before = [block for block in recorded if not isinstance(block.event, SetDataSchema | ExecuteTransform)]
     await ours.append(before, expected_head=None)
-    found = []
     for block in recorded:
         if isinstance(block.event, ExecuteTransform):
             await _step(ours, block.event, block, derivative.parent, engine)
-            made = (await blocks_of(ours))[-1].event
-            assert isinstance(made, ExecuteTransform)
-            found.append(Remade(block.event, made))
-    return found
+    return Remade(_said(recorded), _said(await blocks_of(ours)))
 
 
-def without_files(event: ExecuteTransform) -> ExecuteTransform:
+def _said(blocks: list[HashedBlock]) -> list[SetDataSchema | ExecuteTransform]:
+    events = [block.event for block in blocks]
+    steps = [_without_files(event) if isinstance(event, ExecuteTransform) else event for event in events]
+    return [event for event in steps if isinstance(event, SetDataSchema | ExecuteTransform)]
+
+
+def _without_files(event: ExecuteTransform) -> ExecuteTransform:
     """The step without what depends on how a file is written, and without checkpoints, which we have none of."""
     data = event.new_data
     plain = None if data is None else replace(data, physical_hash=data.logical_hash, size=0)

@@ -59,7 +59,7 @@ select year(event_time), month(event_time), day(event_time), hour(event_time), d
 select extract(year from event_time), extract(week from event_time), date_part('month', event_time) from input;
 select date_trunc('hour', event_time), trunc(cast(event_time as date), 'month'), last_day(event_time) from input;
 select to_date(s), to_date(s, 'yyyy-MM-dd'), to_timestamp(s), to_timestamp(s, 'yyyy-MM-dd HH:mm:ss') from input;
-select date_format(event_time, 'yyyy-MM-dd'), from_unixtime(a), to_unix_timestamp(event_time), unix_millis(event_time) from input;
+select date_format(event_time, 'yyyy-MM-dd'), from_unixtime(a), to_unix_timestamp(event_time), unix_timestamp(event_time), unix_millis(event_time) from input;
 select timestamp_seconds(a), timestamp_millis(a), make_date(2020, 1, a), make_timestamp(2020, 1, 1, 0, 0, a) from input;
 select datediff(event_time, date'2020-01-01'), months_between(event_time, timestamp'2020-01-01 00:00:00'), add_months(event_time, 1) from input;
 select timestampadd(hour, 1, event_time), timestampdiff(hour, event_time, event_time), dateadd(day, 1, event_time) from input;

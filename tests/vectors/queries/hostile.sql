@@ -292,6 +292,8 @@ select localtimestamp from input;
 select localtimestamp() from input;
 -- seconds of the clock
 select unix_timestamp() from input;
+-- seconds of the clock for some rows
+select unix_timestamp() filter (where a > 1) from input;
 -- the user
 select current_user from input;
 -- the user by function

@@ -1,0 +1,73 @@
+"""``odf pull`` of a derivative: what is new in its inputs goes through its query."""
+
+from __future__ import annotations
+
+from cli.ingests import now_or, print_nothing_new, print_outcome
+from cli.meter import Meter
+from cli.output import print_json, print_line
+from cli.progress import progress_bars
+from cli.spark import spark_worker
+from opendatafabric.instant import Instant
+from opendatafabric.metadata.events import SetTransform
+from pipeline.commit import position_of
+from pipeline.transform.input_chains import inputs_in, planned_step
+from pipeline.transform.plan import PlannedInput
+from pipeline.transform.run import transform
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
+
+
+async def derives(entry: DatasetEntry) -> bool:
+    """Whether the dataset is computed from others."""
+    return isinstance((await position_of(entry.dataset)).state.transform, SetTransform)
+
+
+async def derive_and_print(
+    entry: DatasetEntry, repository: DatasetRepository, system_time: Instant | None, *, as_json: bool
+) -> int | None:
+    """Make the next step and print a line for it; how many records it added, ``None`` without any block."""
+    meter = Meter()
+    with progress_bars() as meter.shown:
+        outcome = await transform(
+            entry.dataset, inputs_in(repository), spark_worker(meter.told), system_time=now_or(system_time)
+        )
+    if outcome is None:
+        print_nothing_new(str(entry.alias), as_json=as_json)
+        return None
+    print_outcome(str(entry.alias), outcome, meter.lap(), as_json=as_json)
+    return outcome.answer.rows.appended if outcome.changed else None
+
+
+async def print_next_step(entry: DatasetEntry, repository: DatasetRepository, *, as_json: bool) -> bool:
+    """Print what the next step would read, without making it; whether there is anything to read."""
+    plan, _ = await planned_step(await position_of(entry.dataset), inputs_in(repository))
+    if as_json:
+        inputs = [_as_dict(each) for each in plan.inputs]
+        print_json({"name": str(entry.alias), "dry_run": True, "due": plan.is_due, "inputs": inputs}, indent=None)
+    elif plan.waits_for:
+        print_line(f"{entry.alias}: waits for data of {', '.join(plan.waits_for)}")
+    elif not plan.is_due:
+        print_line(f"{entry.alias}: up to date")
+    else:
+        print_line(f"{entry.alias}: would read {', '.join(map(_told, plan.inputs))}")
+    return plan.is_due
+
+
+def _told(planned: PlannedInput) -> str:
+    interval = planned.interval
+    if interval is None:
+        return f"nothing of {planned.alias}"
+    return f"{len(interval)} records of {planned.alias} (offsets {interval.start} to {interval.end})"
+
+
+def _as_dict(planned: PlannedInput) -> dict[str, object]:
+    event, interval = planned.event, planned.interval
+    return {
+        "alias": planned.alias,
+        "id": str(event.dataset_id),
+        "after_block": None if event.prev_block_hash is None else str(event.prev_block_hash),
+        "to_block": None if event.new_block_hash is None else str(event.new_block_hash),
+        "offsets": None if interval is None else [interval.start, interval.end],
+        "slices": [str(each.physical_hash) for each in planned.slices],
+        "watermark": None if planned.last_watermark is None else str(planned.last_watermark),
+    }

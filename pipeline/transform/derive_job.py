@@ -1,0 +1,38 @@
+"""Deriving as a job that nobody watches: what came of it as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from opendatafabric.did import DatasetId
+from opendatafabric.instant import Instant
+from pipeline.commit import counted
+from pipeline.ingest import Engine
+from pipeline.transform.input_chains import inputs_in
+from pipeline.transform.run import transform
+from storage.repositories import DatasetRepository
+
+
+@dataclass(frozen=True, slots=True)
+class DeriveJob:
+    """Brings derivatives of a repository up to date. ``foreign_engine`` runs queries of strangers in a sandbox or not
+    at all."""
+
+    repository: DatasetRepository
+    engine: Engine
+    foreign_engine: Engine
+    clock: Callable[[], Instant]
+
+    async def run(self, dataset_id: DatasetId, *, foreign: bool) -> dict[str, Any]:
+        """Make the next step, if there is one; how many blocks and records that made.
+
+        Raises:
+            DatasetNotFound: it is not here, or one of its inputs.
+            OdfError: as ``transform``.
+        """
+        entry = await self.repository.find(dataset_id)
+        engine = self.foreign_engine if foreign else self.engine
+        outcome = await transform(entry.dataset, inputs_in(self.repository), engine, system_time=self.clock())
+        return counted([] if outcome is None else [outcome])
