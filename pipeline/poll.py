@@ -70,7 +70,7 @@ async def poll(
             async with aclosing(fetched):
                 await asyncio.to_thread(_tell_size, fetched.file, options)
                 source_file = await prepare_file(fetched.file, source.prepare or (), Path(name), options)
-                given = Given(source_file, fetched.event_time, fetched.state)
+                given = Given(source_file, fetched.event_time, fetched.state, fetched.name)
                 choose = partial(_unless_moved, position)
                 outcome = await ingest(dataset, engine, given, choose=choose, system_time=clock())
                 await fetched.confirm()

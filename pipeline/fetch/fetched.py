@@ -31,13 +31,17 @@ class Receipt(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """``event_time`` is what the source says of its records' time; with ``has_more`` another poll finds more."""
+    """``event_time`` is what the source says of its records' time; with ``has_more`` another poll finds more.
+
+    ``name`` is that of one file of many.
+    """
 
     file: Path
     state: SourceState | None
     event_time: Instant | None = None
     has_more: bool = False
     receipt: Receipt | None = None
+    name: str | None = None
 
     async def confirm(self) -> None:
         """Tell the source, if it wants to hear of it, that the records are in the dataset."""

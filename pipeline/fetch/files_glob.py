@@ -36,7 +36,9 @@ async def fetch_files_glob(
     later = sorted((name for name in names if after is None or rank(name) > after), key=rank)
     if later:
         name = later[0]
-        return Fetched(pattern.parent / name, state_of(ETAG, name), _event_time(name, step), has_more=len(later) > 1)
+        return Fetched(
+            pattern.parent / name, state_of(ETAG, name), _event_time(name, step), has_more=len(later) > 1, name=name
+        )
     if left is None:
         raise NotFound(f"no file matches {pattern}")
     return None

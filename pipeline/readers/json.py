@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final, cast
 
 import orjson
 import pyarrow as pa
@@ -31,6 +30,7 @@ from pipeline.readers.declared import (
     no_rows,
 )
 from pipeline.readers.infer_json import infer_schema
+from pipeline.readers.quoted_numbers import has_numbers, unquoted
 from pipeline.readers.text_lines import check_utf8
 from pipeline.readers.text_values import with_times
 
@@ -81,15 +81,21 @@ def read_nd_geojson(path: Path, step: ReadStepNdGeoJson) -> Iterator[pa.Table] |
 
 def read_objects(objects: Iterable[Any], schema: pa.Schema | None, place: RowPlace) -> Iterator[pa.Table] | None:
     """Objects of any origin as records; ``place`` says where one of them stands."""
-    file = tempfile.NamedTemporaryFile(suffix=".ndjson")  # noqa: SIM115  (it lives as long as its pieces are read)
-    for each in objects:
-        file.write(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE))
-    file.flush()
+    file = _as_lines(objects)
     pieces = _read_lines(Path(file.name), schema, place)
     return None if pieces is None else _while_open(file, pieces)
 
 
-def _while_open(file: AbstractContextManager[object], pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def _as_lines(objects: Iterable[Any]) -> IO[bytes]:
+    """A file that is gone when it is closed."""
+    file = tempfile.NamedTemporaryFile(suffix=".ndjson")  # noqa: SIM115  (it lives as long as its pieces are read)
+    for each in objects:
+        file.write(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE))
+    file.flush()
+    return cast(IO[bytes], file)
+
+
+def _while_open(file: IO[bytes], pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
     with file:
         yield from pieces
 
@@ -99,10 +105,11 @@ def _read_lines(path: Path, schema: pa.Schema | None, place: RowPlace) -> Iterat
         schema = infer_schema(_loads(line, number) for number, line in islice(_lines(path), INFERENCE_ROWS))
     if next(_lines(path), None) is None or not len(schema):
         return no_rows(schema if len(schema) else None)
-    return _pieces(path, schema, place)
+    return _pieces(path, schema, place, unquote=has_numbers(pa.struct(schema)))
 
 
-def _pieces(path: Path, schema: pa.Schema, place: RowPlace) -> Iterator[pa.Table]:
+def _pieces(path: Path, schema: pa.Schema, place: RowPlace, *, unquote: bool) -> Iterator[pa.Table]:
+    """With ``unquote`` what Arrow refuses, and all behind it, is read once more with numbers taken out of quotes."""
     text, first_row = _as_text(schema), 0
 
     def place_of(row: int) -> str:
@@ -115,7 +122,14 @@ def _pieces(path: Path, schema: pa.Schema, place: RowPlace) -> Iterator[pa.Table
             yield check_required(with_times(records, schema, place_of), schema, place_of)
             first_row += len(batch)
     except pa.ArrowException as error:
-        raise _explained(path, schema, error, place) from None
+        if not unquote:
+            raise _explained(path, schema, error, place) from None
+    else:
+        return
+    check_utf8(path)
+    lines = islice(_lines(path), first_row, None)
+    rest = _as_lines(unquoted(_loads(line, number), pa.struct(schema)) for number, line in lines)
+    yield from _while_open(rest, _pieces(Path(rest.name), schema, place_of, unquote=False))
 
 
 def _open(source: Path | pa.BufferReader, schema: pa.Schema, block_bytes: int) -> Any:

@@ -104,6 +104,15 @@ async def test_after_a_failure_the_next_poll_goes_on_behind_the_last_block(
     assert [outcome.watermark for outcome in await poll_all(dataset, engine)] == [day(2)]
 
 
+async def test_of_many_files_the_one_that_is_wrong_is_named(
+    dataset: Dataset, engine: LocalEngine, folder: Path
+) -> None:
+    (folder / "2024-01-01.csv").write_text("kyiv,1\n")
+    (folder / "2024-01-02.csv").write_text("lviv,1\nkyiv,many\n")
+    with pytest.raises(MalformedSource, match=r"^2024-01-02\.csv: line 2"):
+        await poll_all(dataset, engine)
+
+
 async def test_a_write_without_state_stops_polling_until_it_is_asked_for(
     dataset: Dataset, engine: LocalEngine, folder: Path
 ) -> None:

@@ -78,6 +78,25 @@ class TestNdJson:
         with pytest.raises(MalformedSource, match=message):
             table(tmp_path, text, ReadStepNdJson(schema=("n BIGINT", "a STRING")))
 
+    def test_numbers_in_quotes_are_numbers_where_the_column_is_one(self, tmp_path: Path) -> None:
+        step = ReadStepNdJson(schema=("n BIGINT", "x DOUBLE", "s STRING", "all INT[]"))
+        text = '{"n": 1, "x": 1.5, "s": "7", "all": [1]}\n\n{"n": "-2", "x": "1e2", "s": "8", "all": ["3", null]}\n'
+        assert rows(tmp_path, text, step) == [
+            {"n": 1, "x": 1.5, "s": "7", "all": [1]},
+            {"n": -2, "x": 100.0, "s": "8", "all": [3, None]},
+        ]
+
+    def test_quotes_that_begin_far_inside_the_file_change_nothing_before(self, tmp_path: Path) -> None:
+        lines = [json.dumps({"n": number, "pad": "x" * 1000}) for number in range(9_000)]
+        lines.append('{"n": "9000"}')
+        found = table(tmp_path, "\n".join(lines), ReadStepNdJson(schema=("n INT",)))
+        assert found.column("n").to_pylist() == list(range(9_001))
+
+    @pytest.mark.parametrize("text", ["seven", "1.5", "", " 7", "0x7", "1_000", "9" * 30])
+    def test_text_that_is_no_such_number_is_named_with_its_line(self, tmp_path: Path, text: str) -> None:
+        with pytest.raises(MalformedSource, match="line 3: column 'n'"):
+            rows(tmp_path, '{"n": "1"}\n\n' + json.dumps({"n": text}), ReadStepNdJson(schema=("n BIGINT",)))
+
     def test_other_encodings_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(UnsupportedOperation, match="encoding"):
             table(tmp_path, "{}", ReadStepNdJson(encoding="latin1"))
