@@ -188,6 +188,13 @@ async def test_steps_see_their_inputs_and_the_steps_before_them(large: Workshop)
     assert [row["twice"] for row in await large.rows("sorted", "twice")] == [60, 40, 10]
 
 
+async def test_names_and_texts_like_functions_of_the_clock_are_no_calls(large: Workshop) -> None:
+    query = "select event_time, city as now, 'random()' as version, 1 as \"current_date\" from cities -- uuid()"
+    await large.add("named", query_over(query, "cities"))
+    await large.step("named", on=3)
+    assert (await large.rows("named", "now", "version", "current_date"))[0]["version"] == "random()"
+
+
 async def test_an_operation_that_is_selected_is_carried(large: Workshop) -> None:
     await large.add("back", query_over("select 1 as op, event_time, city from cities", "cities"))
     await large.step("back", on=3)
@@ -203,6 +210,10 @@ REFUSED: list[tuple[str, type[OdfError], str]] = [
     ("select nothing from cities", InvalidQuery, "the query failed"),
     ("select event_time from nowhere", InvalidQuery, "the query failed"),
     ("create table x as select 1", InvalidQuery, "the query failed"),
+    ("select now() as event_time from cities", InvalidQuery, r"uses 'now'.* \(line 1, column 8\)"),
+    ("select event_time,\n current_date as d from cities", InvalidQuery, r"'current_date'.* \(line 2, column 2\)"),
+    ('select event_time, "random"() as r from cities', InvalidQuery, "uses 'random'"),
+    ("select event_time, UUID () as r from cities", InvalidQuery, "uses 'uuid'"),
 ]
 
 
