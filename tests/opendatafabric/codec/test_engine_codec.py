@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from opendatafabric.codec.engine_codec import decode_message, encode_message
+from opendatafabric.codec.engine_codec import decode_grpc, decode_message, encode_grpc, encode_message
 from opendatafabric.codec.flatbuffers_write import write_table
 from opendatafabric.codec.tables import table_of
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import LimitExceeded, OdfError, ProtocolViolation, UnsupportedVersion
 from opendatafabric.instant import Instant
+from opendatafabric.ipfs.protobuf import bytes_field, number_field
 from opendatafabric.limits import MESSAGE_BYTES_MAX
 from opendatafabric.metadata import engine_messages
 from opendatafabric.metadata.block import MetadataBlock
@@ -38,6 +42,7 @@ from opendatafabric.metadata.engine_messages import (
 from opendatafabric.metadata.events import DisablePollingSource
 from opendatafabric.metadata.slices import OffsetInterval
 from opendatafabric.metadata.transform import SqlQueryStep, TransformSql
+from tests.strategies import edited, values_of
 from tests.vectors.load import FOLDER
 
 ID = DatasetId.from_public_key(bytes(32))
@@ -70,6 +75,7 @@ MESSAGES: list[EngineMessage] = [
     TransformResponseRoot(TransformResponseInvalidQuery("no such column")),
     TransformResponseRoot(TransformResponseInternalError("broken")),
 ]
+KINDS = (RawQueryRequest, RawQueryResponseRoot, TransformRequest, TransformResponseRoot)
 MODEL: dict[str, Any] = json.loads((FOLDER / "metadata-model.json").read_text())
 TYPES = {
     name: kind
@@ -81,6 +87,36 @@ TYPES = {
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
 def test_a_message_is_read_as_it_was_written(message: EngineMessage) -> None:
     assert decode_message(encode_message(message), type(message)) == message
+
+
+@given(st.one_of([values_of(kind) for kind in KINDS]))
+def test_any_message_comes_back_from_its_grpc_message(message: EngineMessage) -> None:
+    assert decode_grpc(encode_grpc(message), type(message)) == message
+
+
+@given(st.data(), st.sampled_from(MESSAGES))
+def test_no_bytes_do_harm(data: st.DataObject, message: EngineMessage) -> None:
+    damaged = data.draw(edited(encode_grpc(message)))
+    with contextlib.suppress(ProtocolViolation, UnsupportedVersion, LimitExceeded):
+        decode_grpc(damaged, type(message))
+
+
+def test_the_grpc_message_is_one_field_of_bytes() -> None:
+    flatbuffer = encode_message(RawQueryResponseRoot(RawQueryResponseProgress()))
+    assert (
+        encode_grpc(RawQueryResponseRoot(RawQueryResponseProgress())) == b"\x0a" + bytes([len(flatbuffer)]) + flatbuffer
+    )
+
+
+def test_of_a_field_given_twice_the_last_one_counts_and_others_are_passed_over() -> None:
+    old, new = (RawQueryResponseRoot(RawQueryResponseInvalidQuery(text)) for text in ("old", "new"))
+    assert decode_grpc(encode_grpc(old) + encode_grpc(new) + number_field(7, 5), RawQueryResponseRoot) == new
+
+
+@pytest.mark.parametrize("data", [b"", number_field(1, 5), b"\x0a\x05ab", bytes_field(2, b"other")])
+def test_a_grpc_message_without_a_flatbuffer_breaks_the_protocol(data: bytes) -> None:
+    with pytest.raises(ProtocolViolation, match="TransformRequest"):
+        decode_grpc(data, TransformRequest)
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
