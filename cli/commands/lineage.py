@@ -1,0 +1,41 @@
+"""``odf lineage``: what a dataset is made of, and what is made of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from cli.datasets import opened_repository
+from cli.lineages import print_graph
+from cli.options import AsJson, RepositoryOption
+from opendatafabric.dataset_ref import parse_dataset_ref
+from pipeline.lineage.read_graph import read_graph
+
+
+def command(
+    ref: Annotated[str, typer.Argument(metavar="REF", help="The dataset.")],
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=1, help="Go so many datasets up and down at most.")
+    ] = None,
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Show what a dataset is derived from, and what is derived from it in the same repository.
+
+    Inputs that are elsewhere, circles and damaged chains are told and stop nothing.
+
+    \b
+    Example:
+        odf lineage seattle-weather.fahrenheit
+        odf lineage us.noaa.seattle-weather --depth 1 --json
+    """
+    asyncio.run(_show_graph(ref, depth, repository, as_json=as_json))
+
+
+async def _show_graph(text: str, depth: int | None, repository: str, *, as_json: bool) -> None:
+    async with opened_repository(repository) as root:
+        wanted = (await root.find(parse_dataset_ref(text))).id
+        graph, unread = await read_graph(root)
+        print_graph(graph, wanted, unread, depth_max=depth, as_json=as_json)

@@ -1,0 +1,70 @@
+"""How lineage is printed: trees for people, plain values for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cli.output import print_json, print_line, print_note
+from opendatafabric.did import DatasetId
+from pipeline.lineage.graph import Branch, LineageGraph, Node
+from pipeline.lineage.read_graph import Unread
+
+
+def print_graph(
+    graph: LineageGraph, dataset_id: DatasetId, unread: Sequence[Unread], *, depth_max: int | None, as_json: bool
+) -> None:
+    """The dataset, a tree of what it is derived from and one of what is derived from it."""
+    node = graph.node(dataset_id)
+    upstream = graph.upstream(dataset_id, depth_max=depth_max)
+    downstream = graph.downstream(dataset_id, depth_max=depth_max)
+    if as_json:
+        print_json(
+            {
+                **node.as_dict(),
+                "upstream": _distinct(upstream),
+                "downstream": _distinct(downstream),
+                "unread": [{"name": each.name, "problem": each.problem} for each in unread],
+            }
+        )
+        return
+    print_line(_told(node))
+    _print_tree("derived from", upstream)
+    _print_tree("used by", downstream)
+    for each in unread:
+        print_note(f"odf: {each.name} could not be read: {each.problem}")
+
+
+def tree_lines(branches: Sequence[Branch]) -> list[str]:
+    """A line for each, drawn as a tree."""
+    open_at: list[bool] = []
+    lines: list[str] = []
+    for branch in branches:
+        del open_at[branch.depth - 1 :]
+        trunk = "".join("│  " if is_open else "   " for is_open in open_at)
+        open_at.append(not branch.is_last)
+        above = "  (as above)" if branch.is_repeated else ""
+        lines.append(f"{trunk}{'└─' if branch.is_last else '├─'} {_told(branch.node)}{above}")
+    return lines
+
+
+def _print_tree(title: str, branches: Sequence[Branch]) -> None:
+    if branches:
+        print_line(f"{title}:")
+        for line in tree_lines(branches):
+            print_line(line)
+
+
+def _told(node: Node) -> str:
+    kind = "" if node.kind is None else f"  {node.kind.name.capitalize()}"
+    problem = "" if node.problem is None else f"  ({node.problem})"
+    return f"{node.name or node.dataset_id}{kind}{problem}"
+
+
+def _distinct(branches: Sequence[Branch]) -> list[dict[str, object]]:
+    """Each dataset once, where it is nearest."""
+    nearest: dict[DatasetId, Branch] = {}
+    for branch in branches:
+        known = nearest.get(branch.node.dataset_id)
+        if known is None or branch.depth < known.depth:
+            nearest[branch.node.dataset_id] = branch
+    return [{**branch.node.as_dict(), "distance": branch.depth} for branch in nearest.values()]
