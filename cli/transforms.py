@@ -32,7 +32,7 @@ async def derive_and_print(
             entry.dataset, inputs_in(repository), spark_worker(meter.told), system_time=now_or(system_time)
         )
     if outcome is None:
-        print_nothing_new(str(entry.alias), as_json=as_json)
+        await _print_nothing_done(entry, repository, as_json=as_json)
         return None
     print_outcome(str(entry.alias), outcome, meter.lap(), as_json=as_json)
     return outcome.answer.rows.appended if outcome.changed else None
@@ -51,6 +51,14 @@ async def print_next_step(entry: DatasetEntry, repository: DatasetRepository, *,
     else:
         print_line(f"{entry.alias}: would read {', '.join(map(_told, plan.inputs))}")
     return plan.is_due
+
+
+async def _print_nothing_done(entry: DatasetEntry, repository: DatasetRepository, *, as_json: bool) -> None:
+    """With the inputs that it waits for, if that is why."""
+    if as_json:
+        print_nothing_new(str(entry.alias), as_json=True)
+    else:
+        await print_next_step(entry, repository, as_json=False)
 
 
 def _told(planned: PlannedInput) -> str:

@@ -10,6 +10,7 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
+from opendatafabric.did import DatasetId
 from opendatafabric.errors import HashMismatch
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.slices import DataSlice
@@ -43,7 +44,7 @@ async def transform(dataset: Dataset, find: FindInput, engine: Engine, *, system
     async with folders_of(engine) as folders:
         chains = KnownChains(folders.chains)
         await chains.recall(dataset)
-        plan, inputs = await planned_step(await position_of(dataset), find)
+        plan, inputs = await planned_step(await position_of(dataset), _recalled(find, chains))
         if not plan.is_due:
             return None
         request = await _request(plan, inputs, folders, system_time)
@@ -53,6 +54,17 @@ async def transform(dataset: Dataset, find: FindInput, engine: Engine, *, system
         outcome = await run_commit(dataset, planned)
         await chains.note(dataset, outcome.new_head, plan.position.state)
         return outcome
+
+
+def _recalled(find: FindInput, chains: KnownChains) -> FindInput:
+    """Long chains of inputs are not read from their beginning, if somebody noted what is in them."""
+
+    async def find_and_recall(dataset_id: DatasetId) -> Dataset:
+        found = await find(dataset_id)
+        await chains.recall(found)
+        return found
+
+    return find_and_recall
 
 
 async def _request(

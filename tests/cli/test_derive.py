@@ -66,7 +66,8 @@ def test_a_derivative_on_a_schedule_is_computed_by_the_worker(mine: Path, monkey
 
 def test_an_input_without_data_is_waited_for(mine: Path) -> None:
     assert odf("pull", "--dry-run", FAHRENHEIT).lines == [f"{FAHRENHEIT}: waits for data of weather"]
-    assert odf("pull", FAHRENHEIT).lines == [f"{FAHRENHEIT}: up to date"]
+    assert odf("pull", FAHRENHEIT).lines == [f"{FAHRENHEIT}: waits for data of weather"]
+    assert odf("pull", FAHRENHEIT, "--json").json() == {"name": FAHRENHEIT, "changed": False}
 
 
 def test_a_dry_run_says_what_would_be_read_and_reads_nothing(mine: Path) -> None:
