@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from cli.output import print_json, print_line, print_note
 from opendatafabric.did import DatasetId
+from opendatafabric.metadata.transform import SqlQueryStep, Transform
 from pipeline.lineage.graph import Branch, LineageGraph, Node
+from pipeline.lineage.origin import InputRead, Origin, Written
 from pipeline.lineage.read_graph import Unread
 
 
@@ -34,6 +36,24 @@ def print_graph(
         print_note(f"odf: {each.name} could not be read: {each.problem}")
 
 
+def print_origin(name: str, origin: Origin, *, as_json: bool) -> None:
+    """Of what a record was made."""
+    if as_json:
+        print_json({"name": name, **origin.as_dict()})
+        return
+    print_line(f"record {origin.offset} of {name}")
+    print_line(f"block:   {_told_written(origin.written)}")
+    print_line(f"slice:   {origin.written.data_slice.physical_hash}")
+    if origin.problem is not None:
+        print_line(f"problem: what was in force is not known: {origin.problem}")
+    for source in origin.sources:
+        print_line(f"source:  {source}")
+    if origin.transform is not None:
+        _print_query(origin.transform.transform)
+    for each in origin.inputs:
+        _print_input(each)
+
+
 def tree_lines(branches: Sequence[Branch]) -> list[str]:
     """A line for each, drawn as a tree."""
     open_at: list[bool] = []
@@ -52,6 +72,30 @@ def _print_tree(title: str, branches: Sequence[Branch]) -> None:
         print_line(f"{title}:")
         for line in tree_lines(branches):
             print_line(line)
+
+
+def _print_query(transform: Transform) -> None:
+    version = "" if transform.version is None else f" {transform.version}"
+    print_line(f"query:   in {transform.engine}{version}")
+    steps = transform.queries or (SqlQueryStep(query=transform.query or ""),)
+    for step in steps:
+        named = "" if step.alias is None else f"{step.alias}: "
+        for number, line in enumerate(step.query.strip().splitlines()):
+            print_line(f"         {'' if number else named}{line}")
+
+
+def _print_input(read: InputRead) -> None:
+    called = "" if read.alias is None else f" as {read.alias}"
+    offsets = "nothing" if read.offsets is None else f"offsets {read.offsets.start} to {read.offsets.end}"
+    problem = "" if read.problem is None else f"  ({read.problem})"
+    print_line(f"read of  {read.name or read.dataset_id}{called}: {offsets}{problem}")
+    for each in read.written:
+        print_line(f"         {_told_written(each)}  offsets {each.offsets.start} to {each.offsets.end}")
+
+
+def _told_written(written: Written) -> str:
+    block = written.block
+    return f"{block.sequence_number}  {block.hash}  {block.block.system_time}  {type(block.event).__name__}"
 
 
 def _told(node: Node) -> str:

@@ -8,14 +8,18 @@ from typing import Annotated
 import typer
 
 from cli.datasets import opened_repository
-from cli.lineages import print_graph
+from cli.lineages import print_graph, print_origin
 from cli.options import AsJson, RepositoryOption
 from opendatafabric.dataset_ref import parse_dataset_ref
 from pipeline.lineage.read_graph import read_graph
+from pipeline.lineage.read_origin import read_origin
 
 
 def command(
     ref: Annotated[str, typer.Argument(metavar="REF", help="The dataset.")],
+    offset: Annotated[
+        int | None, typer.Option("--offset", metavar="N", min=0, help="Of what the record at this offset was made.")
+    ] = None,
     depth: Annotated[
         int | None, typer.Option("--depth", min=1, help="Go so many datasets up and down at most.")
     ] = None,
@@ -24,13 +28,20 @@ def command(
 ) -> None:
     """Show what a dataset is derived from, and what is derived from it in the same repository.
 
-    Inputs that are elsewhere, circles and damaged chains are told and stop nothing.
+    Inputs that are elsewhere, circles and damaged chains are told and stop nothing. With --offset: which block brought
+    that record, by which query or from which source, and which records of which blocks it was computed from.
 
     \b
     Example:
         odf lineage seattle-weather.fahrenheit
         odf lineage us.noaa.seattle-weather --depth 1 --json
+        odf lineage seattle-weather.fahrenheit --offset 10
     """
+    if offset is not None:
+        if depth is not None:
+            raise typer.BadParameter("--depth is for datasets, --offset for a record of one")
+        asyncio.run(_show_origin(ref, offset, repository, as_json=as_json))
+        return
     asyncio.run(_show_graph(ref, depth, repository, as_json=as_json))
 
 
@@ -39,3 +50,9 @@ async def _show_graph(text: str, depth: int | None, repository: str, *, as_json:
         wanted = (await root.find(parse_dataset_ref(text))).id
         graph, unread = await read_graph(root)
         print_graph(graph, wanted, unread, depth_max=depth, as_json=as_json)
+
+
+async def _show_origin(text: str, offset: int, repository: str, *, as_json: bool) -> None:
+    async with opened_repository(repository) as root:
+        entry = await root.find(parse_dataset_ref(text))
+        print_origin(str(entry.alias), await read_origin(entry.dataset, offset, root.find), as_json=as_json)

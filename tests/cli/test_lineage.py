@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,46 @@ def test_a_dataset_of_which_not_even_the_id_can_be_read_is_told_beside_the_rest(
 def test_a_dataset_that_is_not_there_is_said_to_be_so(mine: Path) -> None:
     ran = odf("lineage", "nowhere")
     assert (ran.code != 0, "nowhere" in ran.stderr) == (True, True)
+
+
+def test_what_a_derived_record_was_made_of(mine: Path) -> None:
+    ran = odf("lineage", FAHRENHEIT, "--offset", "0")
+    assert (ran.code, ran.stderr) == (0, "")
+    first, block, data_slice, engine, *query = ran.lines
+    assert first == f"record 0 of {FAHRENHEIT}"
+    assert re.fullmatch(r"block:   \d+  f1620\w+  \S+  ExecuteTransform", block)
+    assert data_slice.startswith("slice:   f1620")
+    assert engine == "query:   in datafusion"
+    assert query[0].startswith("         select date, temp_max * 1.8")
+    assert any(re.fullmatch(rf"read of  {WEATHER} as weather: offsets 0 to \d+", line) for line in query)
+
+
+def test_what_a_derived_record_was_made_of_as_json(mine: Path) -> None:
+    found: Any = odf("lineage", FAHRENHEIT, "--offset", "0", "--json").json()
+    logged = {each["hash"] for each in odf("log", FAHRENHEIT, "--json").json_lines()}
+    assert found["written"]["block"] in logged
+    assert (found["transform"]["engine"], found["sources"], found["problem"]) == ("datafusion", [], None)
+    (read,) = found["inputs"]
+    weather = {each["hash"]: each for each in odf("log", WEATHER, "--json").json_lines()}
+    assert (read["name"], read["problem"], read["toBlock"] in weather) == (WEATHER, None, True)
+    for written in read["written"]:
+        event: Any = weather[written["block"]]["event"]
+        assert written["physicalHash"] == event["newData"]["physicalHash"]
+    assert [read["offsets"][0], read["offsets"][1]] == [
+        read["written"][0]["offsets"][0],
+        read["written"][-1]["offsets"][1],
+    ]
+
+
+def test_where_a_record_of_a_root_came_from(mine: Path) -> None:
+    lines = odf("lineage", WEATHER, "--offset", "1").lines
+    assert lines[-1].startswith("source:  polled from file:///")
+
+
+def test_a_record_that_is_not_there(mine: Path) -> None:
+    ran = odf("lineage", WEATHER, "--offset", "1461")
+    assert (ran.code != 0, "no record of that offset" in ran.stderr, "0 to 1460" in ran.stderr) == (True, True, True)
+    assert odf("lineage", WEATHER, "--offset", "0", "--depth", "1").code != 0
 
 
 def test_a_tree_is_drawn_with_its_branches() -> None:
