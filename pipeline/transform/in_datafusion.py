@@ -58,7 +58,8 @@ def _records(given: GivenInput) -> pa.Table:
         schema = schema.set(index, schema.field(index).with_type(pa.int32()))
     if given.interval is None:
         return schema.empty_table()
-    records = pa.concat_tables([_read(path, schema) for path in given.slices])
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    records = _as_required(pa.concat_tables([_read(path, nullable) for path in given.slices]), schema)
     offsets = records.column(given.vocabulary.offset_column)
     wanted = pc.and_(pc.greater_equal(offsets, given.interval.start), pc.less_equal(offsets, given.interval.end))
     return records.filter(wanted)
@@ -73,6 +74,10 @@ def _read(path: object, schema: pa.Schema) -> pa.Table:
     for field in schema:
         if field.name not in records.column_names:
             records = records.append_column(field.name, pa.nulls(len(records), field.type))
-    return to_declared(records.select(schema.names), pa.schema([field.with_nullable(True) for field in schema])).cast(
-        schema
-    )
+    return to_declared(records.select(schema.names), schema)
+
+
+def _as_required(records: pa.Table, schema: pa.Schema) -> pa.Table:
+    """With the columns required that ``schema`` requires, but for those that have nulls in older slices."""
+    fields = [field if not records.column(field.name).null_count else field.with_nullable(True) for field in schema]
+    return records.cast(pa.schema(fields))
