@@ -280,6 +280,12 @@ class PeerUnavailable(OdfError):
     retryable = True
 
 
+class PeerRefusal(PeerUnavailable):
+    """A remote source that understood the question, and would not answer it; a smaller one it may."""
+
+    code = "peer-refusal"
+
+
 class UnsupportedOperation(OdfError):
     """A store or peer that cannot do what was asked by its nature (e.g. writing to plain HTTP)."""
 

@@ -47,6 +47,7 @@ def test_only_what_may_pass_by_itself_is_worth_a_retry() -> None:
     assert {family.code for family in FAMILIES if family.retryable} == {
         "storage-unavailable",
         "peer-unavailable",
+        "peer-refusal",
         "engine-died",
     }
     assert TransientStorageError("busy").as_dict()["retryable"] is True

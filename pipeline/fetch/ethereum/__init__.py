@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from opendatafabric.errors import Conflict, MalformedManifest, MalformedSource, UnsupportedOperation
+from opendatafabric.errors import Conflict, MalformedManifest, MalformedSource, PeerRefusal, UnsupportedOperation
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.metadata.sources import FetchStepEthereumLogs
 from opendatafabric.source_limits import ETHEREUM_BLOCKS_MAX, ETHEREUM_RANGE_BLOCKS, FETCH_RECORDS_TARGET
 from pipeline.fetch.ethereum.event_signature import Event, parse_event
 from pipeline.fetch.ethereum.log_filter import LogFilter, parse_filter
 from pipeline.fetch.ethereum.logs import rows_of, table_of
-from pipeline.fetch.ethereum.node import Node, NodeRefusal, open_node
+from pipeline.fetch.ethereum.node import Node, open_node
 from pipeline.fetch.fetched import ETAG, Fetched, FetchOptions, state_of
 from pipeline.fetch.places import named_place, parsed
 from pipeline.fetch.templates import resolve
@@ -75,7 +75,7 @@ class _Scan:
         end = min(self.last, self.next + self.step - 1)
         try:
             answer = await node.ask("eth_getLogs", self.wanted.request(self.next, end))
-        except NodeRefusal:
+        except PeerRefusal:
             if end == self.next:
                 raise
             self.step = max(1, (end - self.next + 1) // 2)

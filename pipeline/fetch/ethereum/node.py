@@ -11,7 +11,7 @@ from typing import Any, Final
 import aiohttp
 import orjson
 
-from opendatafabric.errors import LimitExceeded, PeerUnavailable, ProtocolViolation
+from opendatafabric.errors import LimitExceeded, PeerRefusal, PeerUnavailable, ProtocolViolation
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.source_limits import ETHEREUM_ANSWER_BYTES_MAX, FETCH_SILENCE_S_MAX
 from pipeline.fetch.fetched import FetchOptions
@@ -20,10 +20,6 @@ from pipeline.fetch.places import Sockets
 _TIMEOUT: Final = aiohttp.ClientTimeout(
     total=5 * FETCH_SILENCE_S_MAX, sock_connect=FETCH_SILENCE_S_MAX, sock_read=FETCH_SILENCE_S_MAX
 )
-
-
-class NodeRefusal(PeerUnavailable):
-    """The node understood, and would not: too wide a range, too many logs, or something of its own."""
 
 
 class Node:
@@ -52,7 +48,7 @@ class Node:
         """The result.
 
         Raises:
-            NodeRefusal, PeerUnavailable, ProtocolViolation, LimitExceeded: there is none.
+            PeerRefusal, PeerUnavailable, ProtocolViolation, LimitExceeded: there is none.
         """
         asked = {"jsonrpc": "2.0", "id": next(self._numbers), "method": method, "params": parameters}
         async with self._session.post(self._url, json=asked, allow_redirects=False) as answer:
@@ -62,7 +58,7 @@ class Node:
         if "error" in told:
             error = told["error"]
             code = error.get("code") if isinstance(error, dict) else None
-            raise NodeRefusal(f"the node {self._place} refuses {method}", found=f"code {code}")
+            raise PeerRefusal(f"the node {self._place} refuses {method}", found=f"code {code}")
         return told.get("result")
 
     async def _body(self, answer: aiohttp.ClientResponse) -> bytes:
