@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 
 from catalog.catalog import open_catalog
 from catalog.jobs import POLL, TRANSFORM, ClaimedJob
@@ -14,6 +10,7 @@ from cli.catalogs import settings_for
 from cli.datasets import opened_repository
 from cli.fetching import fetch_options
 from cli.ingests import now_or
+from cli.stopping import stop_asked
 from pipeline.poll_job import PollJob
 from pipeline.transform.derive_job import DeriveJob
 from pipeline.worker_client import WorkerClient
@@ -45,7 +42,7 @@ async def run_worker(
             return await deriving.run(job.id.dataset_id, foreign=job.foreign)
 
         worker = JobWorker(catalog.jobs, {POLL: poll, TRANSFORM: derive}, redacted=redacted)
-        async with _stop_asked(attached=attached) as stop:
+        async with stop_asked(attached=attached) as stop:
             on_ready()
             await (worker.run_all_due() if once else worker.run_until(stop, grace_s=settings.stop_s))
             LOG.info("stopping")
@@ -63,28 +60,3 @@ def _polling(
     return PollJob(
         repository, client, ForeignEngine(settings), fetch_options(settings, variables), lambda: now_or(None)
     )
-
-
-@asynccontextmanager
-async def _stop_asked(*, attached: bool) -> AsyncIterator[asyncio.Event]:
-    """Set when the process is to stop."""
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    watching = asyncio.create_task(_until_input_ends(stop)) if attached else None
-    try:
-        yield stop
-    finally:
-        if watching is not None:
-            watching.cancel()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
-
-
-async def _until_input_ends(stop: asyncio.Event) -> None:
-    """Whoever started us holds the other end of standard input, and lets go of it when he dies."""
-    reader = asyncio.StreamReader()
-    protocol = asyncio.StreamReaderProtocol(reader)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
-    await reader.read()
-    stop.set()

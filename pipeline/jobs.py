@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOBS: Final[Mapping[str, str]] = {
+    "contract-transform": "pipeline.engine_contract.contract_jobs:contract_transform_job",
     "describe": "pipeline.describe:describe",
     "ingest": "pipeline.ingest_job:ingest_job",
+    "raw-query": "pipeline.engine_contract.contract_jobs:raw_query_job",
     "transform": "pipeline.transform.job:transform_job",
 }
 """Name of a job → ``module:function``."""

@@ -22,6 +22,7 @@ IMPORT_NAMES = {
     "ada_url": "ada-url",
     "Crypto": "pycryptodome",
     "eth_abi": "eth-abi",
+    "grpc": "grpcio",
     "jwt": "pyjwt",
     "prometheus_client": "prometheus-client",
     "yaml": "pyyaml",

@@ -1,0 +1,70 @@
+"""Asks an engine at an address, ours or any other that keeps the contract."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Any, Final
+
+import grpc
+
+from opendatafabric.codec.engine_codec import encode_grpc
+from opendatafabric.errors import EngineDied, EngineUnavailable, InvalidQuery, OdfError
+from pipeline.engine_contract.methods import MESSAGE_OPTIONS, Method, Request, Success
+
+_OPTIONS: Final = [*MESSAGE_OPTIONS, ("grpc.enable_http_proxy", 0)]
+
+
+async def ask(
+    address: str,
+    method: Method[Request, Success],
+    request: Request,
+    *,
+    progress: Callable[[], object] = lambda: None,
+    timeout_s: float | None = None,
+) -> Success:
+    """What the engine at ``address`` (``host:port``) makes of the request; ``progress`` is called at each sign of life.
+
+    Cancelling it tells the engine to stop.
+
+    Raises:
+        InvalidQuery: in the engine's words.
+        EngineUnavailable: nobody listens there, it took longer than ``timeout_s``, or the engine failed.
+        EngineDied: the answer ended in the middle.
+        ProtocolViolation, UnsupportedVersion: what is there is no engine, or a newer one.
+    """
+    async with aclosing(_answers(address, method, encode_grpc(request), timeout_s)) as answers:
+        async for answer in answers:
+            if not isinstance(answer, method.progress):
+                return _success(address, method, answer)
+            progress()
+    raise EngineDied(f"the engine at {address} stopped without an answer", hint="its log may say why")
+
+
+async def _answers(
+    address: str, method: Method[Any, Any], request: bytes, timeout_s: float | None
+) -> AsyncGenerator[Any, None]:
+    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
+        try:
+            async for data in channel.unary_stream(method.path)(request, timeout=timeout_s):
+                yield method.decode(data)
+        except grpc.aio.AioRpcError as error:
+            raise _told(address, error) from None
+
+
+def _success(address: str, method: Method[Request, Success], answer: Any) -> Success:
+    if isinstance(answer, method.success):
+        return answer
+    if hasattr(answer, "backtrace"):
+        raise EngineUnavailable(f"the engine at {address} failed: {answer.message}", hint="its log may say more")
+    raise InvalidQuery(f"the query failed: {answer.message}")
+
+
+def _told(address: str, error: Any) -> OdfError:
+    """What gRPC says of a call that failed."""
+    code = error.code()
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return EngineUnavailable(f"no engine answers at {address}", hint="start it, or correct its address")
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return EngineUnavailable(f"the engine at {address} took too long")
+    return EngineDied(f"the engine at {address} broke off: {code.name.lower()}: {error.details()}")

@@ -1,0 +1,85 @@
+"""The two methods of the service: what each is asked, and the words it has for what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from opendatafabric.codec.engine_codec import decode_grpc, encode_grpc
+from opendatafabric.limits import MESSAGE_BYTES_MAX
+from opendatafabric.metadata.engine_messages import (
+    RawQueryRequest,
+    RawQueryResponseInternalError,
+    RawQueryResponseInvalidQuery,
+    RawQueryResponseProgress,
+    RawQueryResponseRoot,
+    RawQueryResponseSuccess,
+    TransformRequest,
+    TransformResponseInternalError,
+    TransformResponseInvalidQuery,
+    TransformResponseProgress,
+    TransformResponseRoot,
+    TransformResponseSuccess,
+)
+
+SERVICE: Final = "engine.Engine"
+PORT: Final = 2884
+"""Where engines listen."""
+
+Request = TypeVar("Request", RawQueryRequest, TransformRequest)
+Success = TypeVar("Success", RawQueryResponseSuccess, TransformResponseSuccess)
+
+_ENVELOPE_BYTES: Final = 16
+MESSAGE_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX + _ENVELOPE_BYTES),
+    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX + _ENVELOPE_BYTES),
+)
+"""For both ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[Request, Success]):
+    """Answered by any number of ``progress``, then by one of the other three."""
+
+    name: str
+    request: type[Request]
+    root: Callable[[Any], Any]
+    progress: type
+    success: type[Success]
+    invalid_query: Callable[[str], Any]
+    internal_error: Callable[[str, str | None], Any]
+
+    @property
+    def path(self) -> str:
+        """Of the method in HTTP."""
+        return f"/{SERVICE}/{self.name}"
+
+    def encode(self, answer: Any) -> bytes:
+        """An answer as a gRPC message."""
+        return encode_grpc(self.root(answer))
+
+    def decode(self, data: bytes) -> Any:
+        """An answer; errors as ``decode_grpc``."""
+        root: Any = self.root
+        return decode_grpc(data, root).value
+
+
+RAW_QUERY: Final = Method(
+    "ExecuteRawQuery",
+    RawQueryRequest,
+    RawQueryResponseRoot,
+    RawQueryResponseProgress,
+    RawQueryResponseSuccess,
+    RawQueryResponseInvalidQuery,
+    RawQueryResponseInternalError,
+)
+TRANSFORM: Final = Method(
+    "ExecuteTransform",
+    TransformRequest,
+    TransformResponseRoot,
+    TransformResponseProgress,
+    TransformResponseSuccess,
+    TransformResponseInvalidQuery,
+    TransformResponseInternalError,
+)
