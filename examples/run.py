@@ -1,7 +1,7 @@
 """A repository with the example datasets: what ``make run`` starts.
 
-On the first start it makes ``var/repository`` and takes the datasets in; on every start it checks each byte of them,
-then serves until Ctrl-C and says what to try.
+On the first start it makes ``var/repository``, takes the datasets in and computes those that are derived from them; on
+every start it checks each byte, then serves until Ctrl-C and says what to try.
 
 Run it: python examples/run.py [--host H] [--port N] [--var DIR]
 """
@@ -11,16 +11,29 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from contextlib import AbstractContextManager
+from hashlib import sha3_256
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import aiohttp
 
 from catalog.catalog import open_catalog
 from catalog.datasets import DatasetRecord
 from catalog.visibility import Visibility
-from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.errors import OdfError
+from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
+from opendatafabric.codec.yaml_codec import read_snapshots
+from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
+from opendatafabric.did import DatasetId, new_dataset_id
+from opendatafabric.errors import DatasetNotFound, EngineUnavailable, OdfError
+from opendatafabric.instant import Instant
+from opendatafabric.metadata.snapshot import DatasetSnapshot
 from opendatafabric.names import AccountName, DatasetName
+from pipeline.jobs import JOBS, JobContext, load_job
+from pipeline.transform.input_chains import inputs_in
+from pipeline.transform.run import transform
+from pipeline.worker_place import JobFolders, WorkerPlace
 from repo_server.app import serve
 from repo_server.config import Settings
 from storage.repository import DatasetEntry, Repository
@@ -31,6 +44,9 @@ from verify.integrity import verify_integrity
 from verify.report import Verdict
 
 DATASETS = Path(__file__).parent / "datasets"
+DERIVED = ("weather-anomalies.yaml", "weather-exceptional.yaml")
+DERIVED_AT = Instant.from_rfc3339("2026-11-21T03:00:00Z")
+SOURCES = Path(__file__).parent / "sources"
 ACCOUNT = AccountName("examples")
 
 WHAT_TO_TRY = """
@@ -39,6 +55,7 @@ The repository is at {address}. In a second terminal, in this folder:
   export PATH="$PWD/.venv/bin:$PATH"
   curl -s {address}/examples/us.faa.airports/refs/head
   odf log {address}/examples/us.faa.airports/
+  odf lineage --repo {repository} examples/seattle-weather.exceptional
   odf init mine && odf pull --repo mine odf+{address}/examples/us.faa.airports
 
   odf token create alice --repo {repository} | odf login {address}
@@ -55,12 +72,69 @@ async def prepare(settings: Settings) -> None:
     repository = Repository.init(settings.repo)
     async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as session:
         owner = await catalog.accounts.find_or_create(ACCOUNT)
+
+        async def host(entry: DatasetEntry) -> None:
+            await catalog.datasets.put(DatasetRecord(entry.id, entry.alias, owner.id, Visibility.PUBLIC))
+            await check(entry)
+
         for folder in sorted(path for path in DATASETS.iterdir() if path.is_dir()):
             alias = DatasetAlias(ACCOUNT, DatasetName(folder.name))
             await pull_dataset(session, parse_remote(str(folder)), RepositoryTarget(repository, alias))
-            entry = await repository.find(alias)
-            await catalog.datasets.put(DatasetRecord(entry.id, alias, owner.id, Visibility.PUBLIC))
-            await check(entry)
+            await host(await repository.find(alias))
+        for name in DERIVED:
+            await host(await derive(repository, declared(name)))
+
+
+async def derive(repository: Repository, snapshot: DatasetSnapshot) -> DatasetEntry:
+    """The derivative that is declared, up to date with its inputs.
+
+    Its id and all times are fixed, so that it has the same hashes on every machine.
+    """
+    alias = DatasetAlias(ACCOUNT, snapshot.name.name)
+    entry = await find_or_create(repository, alias)
+    if await entry.dataset.head() is None:
+        known: dict[DatasetRef, DatasetId] = {each.alias: each.id async for each in repository.iterate()}
+        blocks = blocks_from_snapshot(
+            snapshot,
+            dataset_id=entry.id,
+            system_time=DERIVED_AT,
+            resolve_input=lambda ref: known.get(DatasetAlias(ACCOUNT, DatasetName(str(ref)))),
+        )
+        await entry.dataset.append(blocks, expected_head=None)
+    with TemporaryDirectory() as place:
+        await transform(entry.dataset, inputs_in(repository), EngineHere(Path(place)), system_time=DERIVED_AT)
+    return await repository.find(alias)
+
+
+def declared(name: str) -> DatasetSnapshot:
+    (snapshot,) = read_snapshots((SOURCES / name).read_text())
+    return snapshot
+
+
+async def find_or_create(repository: Repository, alias: DatasetAlias) -> DatasetEntry:
+    """With an id that follows from the name: nobody else is to add to an example."""
+    try:
+        return await repository.find(alias, include_pending=True)
+    except DatasetNotFound:
+        return await repository.create(alias, new_dataset_id(sha3_256(str(alias).encode()).digest()))
+
+
+class EngineHere:
+    """Computes in this process, for the queries are ours; elsewhere a worker does, in a sandbox. Needs no Java."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = WorkerPlace(place)
+
+    def folders(self) -> AbstractContextManager[JobFolders]:
+        return self._place.job_folders()
+
+    async def run(self, job: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        context = JobContext(no_spark, tell=lambda _: None, sandboxed=False)
+        return await asyncio.to_thread(load_job(JOBS, job), context, arguments)
+
+
+def no_spark() -> Any:
+    raise EngineUnavailable("the examples are computed without Spark")
 
 
 async def check(entry: DatasetEntry) -> None:
