@@ -26,6 +26,8 @@ from opendatafabric.metadata.events import AddData, SetDataSchema, SetTransform
 from opendatafabric.metadata.transform import SqlQueryStep, TransformInput, TransformSql
 from pipeline.ingest import set_watermark
 from pipeline.transform.run import transform
+from storage.dataset import Dataset
+from tests.faults.faulty_stores import Faults, FaultyObjectStore
 from tests.pipeline.datasets import blocks_of, day
 from tests.pipeline.local_engine import LocalEngine
 from tests.pipeline.transform.derived import Workshop, id_of, query_over
@@ -290,3 +292,19 @@ async def test_a_step_that_was_broken_off_is_made_once_the_next_time(large: Work
     assert await large.step("large", on=4) is not None
     assert await large.step("large", on=5) is None
     assert len(await large.rows("large", "city")) == 2
+
+
+@pytest.mark.slow
+async def test_a_long_chain_of_an_input_is_not_read_from_its_beginning(large: Workshop) -> None:
+    count = 80
+    for _ in range(count):
+        await large.push("cities", on=3, dnipro=15)
+    await large.step("large", on=4)
+    await large.push("cities", on=4, kharkiv=40)
+    root, reads = large.datasets["cities"], Faults()
+    objects: Any = root.objects
+    large.datasets["cities"] = Dataset(FaultyObjectStore(objects, reads), root.refs)
+    outcome = await large.step("large", on=5)
+    assert outcome is not None
+    assert outcome.answer.rows.read == 1
+    assert len(reads.steps) < count / 2
