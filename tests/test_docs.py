@@ -117,8 +117,9 @@ def matches(expected: str, printed: str) -> bool:
 
 @pytest.fixture
 def worker(page: Path, tmp_path: Path) -> Iterator[None]:
-    """A Spark worker of our own for pages that ingest."""
-    with own_worker(tmp_path / "spark") if "$ odf ingest" in text_of(page) else nullcontext():
+    """A Spark worker of our own for pages that ingest or compute."""
+    computes = re.search(r"^\$ odf (ingest|pull .*--system-time)", text_of(page), re.MULTILINE)
+    with own_worker(tmp_path / "spark") if computes else nullcontext():
         yield
 
 
