@@ -145,7 +145,7 @@ def _told(error: Exception) -> str:
 def _nodes_of(plan: Any) -> list[Node]:
     """Everything in the plan that has a class, subqueries and lambdas too."""
     try:
-        found = list(_walk(json.loads(plan.toJSON())))
+        found = list(walk(json.loads(plan.toJSON())))
     except (RecursionError, Py4JError):
         raise LimitExceeded("the query is nested too deeply", hint="use WITH … AS for its parts") from None
     if len(found) > QUERY_NODES_MAX:
@@ -153,18 +153,20 @@ def _nodes_of(plan: Any) -> list[Node]:
     return found
 
 
-def _walk(value: object) -> Iterator[Node]:
+def walk(value: object) -> Iterator[Node]:
+    """Everything in ``value`` that has a class."""
     if isinstance(value, list):
         for item in value:
-            yield from _walk(item)
+            yield from walk(item)
     elif isinstance(value, dict):
-        if _class_of(value):
+        if class_of(value):
             yield value
         for item in value.values():
-            yield from _walk(item)
+            yield from walk(item)
 
 
-def _class_of(node: Node) -> str:
+def class_of(node: Node) -> str:
+    """The full name of the class that Spark wrote down as ``node``."""
     found = node.get("class") or node.get("object") or node.get("product-class") or ""
     return str(found)
 
@@ -172,12 +174,12 @@ def _class_of(node: Node) -> str:
 def _own_names(nodes: list[Node]) -> Iterator[str]:
     """Names that the query gives to parts of itself by ``WITH``."""
     for node in nodes:
-        if _class_of(node) == f"{_LOGICAL}UnresolvedWith":
+        if class_of(node) == f"{_LOGICAL}UnresolvedWith":
             yield from (relation["_1"] for relation in node["cteRelations"] if isinstance(relation, dict))
 
 
 def _check_node(sql: str, node: Node, names: set[str], allowed: _Allowed) -> None:
-    kind = _class_of(node)
+    kind = class_of(node)
     if kind not in allowed.nodes:
         raise _refused_node(sql, kind)
     if kind == f"{_ANALYSIS}UnresolvedRelation":
@@ -274,7 +276,7 @@ def _is_time(node: Node) -> bool:
 
 
 def _short(node: Node) -> str:
-    return _class_of(node).rpartition(".")[2]
+    return class_of(node).rpartition(".")[2]
 
 
 def _end_of_tree(nodes: list[Node], start: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
@@ -20,20 +20,30 @@ def last_step(
     steps: Sequence[SqlQueryStep],
     *,
     rows_in_order: bool = False,
+    check: Callable[[str, DataFrame], None] | None = None,
 ) -> Iterator[DataFrame]:
     """The result of the last step, to be computed inside; ``inputs`` by the names that queries call them.
+
+    ``check`` looks at each query and what Spark made of it.
 
     Raises, also when it is computed:
         InvalidQuery, LimitExceeded: as ``gate.dataframe``; what fails on some record is told in Spark's words.
     """
     views: list[str] = []
+
+    def made(step: SqlQueryStep) -> DataFrame:
+        frame = dataframe(session, step.query, views, rows_in_order=rows_in_order)
+        if check is not None:
+            check(step.query, frame)
+        return frame
+
     try:
         for name, frame in inputs.items():
             views.append(_viewed(frame, name))
         for step in steps[:-1]:
-            frame = dataframe(session, step.query, views, rows_in_order=rows_in_order)
+            frame = made(step)
             views.append(_viewed(frame, step.alias or ""))
-        yield dataframe(session, steps[-1].query, views, rows_in_order=rows_in_order)
+        yield made(steps[-1])
     except PySparkException as error:
         raise InvalidQuery(f"the query failed: {(str(error).splitlines() or [''])[0][:1_000]}") from None
     finally:

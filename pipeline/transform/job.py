@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from opendatafabric.errors import UnsupportedOperation
 from pipeline.changes_file import write_changes
+from pipeline.epochs.version import is_in_epochs
 from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.prepared import arrow_schema
@@ -39,7 +40,7 @@ def make_derived_slice(
 
     Raises:
         InvalidQuery, LimitExceeded, IncompatibleSchema, MalformedData: queries or what they give do not hold.
-        UnsupportedOperation: an engine that is not there.
+        UnsupportedOperation, UnsupportedVersion: an engine, or a dialect of it, that is not there.
     """
     read = sum(len(each.interval) for each in request.inputs if each.interval is not None)
     tell({"rows": asdict(RowCounts(read))})
@@ -60,6 +61,10 @@ def compute(open_session: Callable[[], SparkSession], request: TransformRequest)
         from pipeline.transform.in_datafusion import run_transform as run_in_datafusion  # noqa: PLC0415
 
         return run_in_datafusion(request)
+    if engine.lower() == "spark" and is_in_epochs(request.transform.transform):
+        from pipeline.epochs.run import run_transform as run_in_epochs  # noqa: PLC0415
+
+        return run_in_epochs(open_session(), request)
     if engine.lower() == "spark":
         from pipeline.transform.in_spark import run_transform as run_in_spark  # noqa: PLC0415
 

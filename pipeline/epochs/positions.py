@@ -1,0 +1,67 @@
+"""Carries a hidden column of the inputs through a query, so that each row of the result says where it came from.
+
+For plans of ``classify`` alone: it is added to every list of columns on the way up. The text of the query cannot reach
+it, and ``*`` does not give it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipeline.epochs.classify import check_stateless
+
+
+def check_frame(sql: str, frame: DataFrame) -> None:
+    """``check_stateless`` of the plan that Spark has of ``sql``."""
+    check_stateless(sql, json.loads(_plan_of(frame).toJSON()))
+
+
+def with_positions(frame: DataFrame) -> DataFrame:
+    """The same rows in the same order, the hidden column behind the others."""
+    session: Any = frame.sparkSession
+    java: Any = session.sparkContext._jvm
+    plan = _Carrier(session).on_top(_plan_of(frame))[0]
+    return DataFrame(java.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+
+
+def _plan_of(frame: DataFrame) -> Any:
+    """With names looked up; parts by WITH stand where they are used."""
+    java: Any = frame.sparkSession.sparkContext._jvm
+    inline = java.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False)
+    return inline.apply(frame._jdf.queryExecution().analyzed())
+
+
+class _Carrier:
+    """Rewrites a plan from its leaves upward; each part comes with the attribute that is carried in it."""
+
+    def __init__(self, session: SparkSession) -> None:
+        java: Any = session.sparkContext._jvm
+        self._project = java.org.apache.spark.sql.catalyst.plans.logical.Project
+        self._to_seq = java.PythonUtils.toSeq
+
+    def on_top(self, plan: Any) -> tuple[Any, Any]:
+        """The plan with its own columns and the hidden one last."""
+        inner, hidden = self._carried(plan)
+        return self._project(plan.output().appended(hidden), inner), hidden
+
+    def _carried(self, plan: Any) -> tuple[Any, Any]:
+        children = plan.children()
+        below = [children.apply(index) for index in range(children.size())]
+        if not below:
+            return plan, plan.output().last()
+        if len(below) > 1:
+            return self._united(plan, below)
+        child, hidden = self._carried(below[0])
+        if plan.nodeName() in ("SubqueryAlias", "View"):
+            return child, hidden
+        if plan.nodeName() == "Project":
+            return self._project(plan.projectList().appended(hidden), child), hidden
+        return plan.withNewChildren(self._to_seq([child])), hidden
+
+    def _united(self, union: Any, below: list[Any]) -> tuple[Any, Any]:
+        """Columns are united by their places; the first part gives them their names."""
+        parts = [self.on_top(each) for each in below]
+        return union.withNewChildren(self._to_seq([part for part, _ in parts])), parts[0][1]
