@@ -156,6 +156,15 @@ HTTP_RESUMES_MAX: Final = 3
 FINDINGS_MAX: Final = 10_000
 """Findings that one report keeps; more are counted. A person reads fewer, and a hostile chain could make millions."""
 
+REPLAY_STEP_S_MAX: Final = 3_600.0
+"""One step of a derivative is given up when repeating it takes longer; the reference's engines take seconds."""
+
+REPLAY_ROWS_SHOWN_MAX: Final = 5
+"""Rows of one step that are told when its records differ: the first ones show what is wrong."""
+
+REPLAY_VALUE_CHARS_MAX: Final = 200
+"""Of a differing value so much is told."""
+
 PARQUET_FOOTER_BYTES_MAX: Final = 64 * 1024 * 1024
 """Largest footer of a Parquet file: some 100,000 column chunks with their statistics."""
 

@@ -110,6 +110,11 @@ async def position_of(dataset: Dataset) -> Position:
     head = await dataset.head()
     if head is None:
         raise RefNotFound("the dataset has no head yet")
+    return await position_at(dataset, head)
+
+
+async def position_at(dataset: Dataset, head: Multihash) -> Position:
+    """Where the dataset stood when ``head`` was its last block; errors as ``position_of``."""
     return Position(head, await dataset.chain_state(head))
 
 

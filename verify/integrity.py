@@ -3,20 +3,19 @@
 Checked are: the head; bytes, encoding and order of every block; the rules of the chain; presence, size and bytes of
 every object; records of every slice. Nothing stops at the first problem: each becomes a Finding that names the block or
 the object, and the rest is checked. Reading and hashing happen in worker threads, and what is in flight is bounded, so
-memory does not grow with the chain beyond its hashes. Whether a derivative really follows from its inputs is not asked
-here: that takes running its transform again.
+memory does not grow with the chain beyond its hashes. Whether a derivative really follows from its inputs is the
+question of ``replay``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from opendatafabric.block_ref import HEAD
 from opendatafabric.errors import MalformedIdentifier, OdfError, UnsupportedOperation
 from opendatafabric.layout import ref_key
-from opendatafabric.limits import FINDINGS_MAX
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from verify.chain_check import ChainCheck
@@ -68,12 +67,12 @@ class _Verification:
         try:
             head = await self._dataset.head()
         except MalformedIdentifier as error:
-            self._add([_of_head("head-damaged", error.message, error)])
+            self._report.add([_of_head("head-damaged", error.message, error)])
         except OdfError as error:
-            self._add([_of_head("head-unreadable", error.message, error, Severity.UNCHECKED)])
+            self._report.add([_of_head("head-unreadable", error.message, error, Severity.UNCHECKED)])
         else:
             if head is None:
-                self._add(
+                self._report.add(
                     [Finding(Check.REFS, "head-missing", "the dataset has no head", object_key=key, hint=_RESTORE)]
                 )
             return head
@@ -85,22 +84,24 @@ class _Verification:
             dangling = [name for name, target in refs.items() if not await self._dataset.has_block(target)]
         except OdfError as error:
             if head is not None and not isinstance(error, UnsupportedOperation):
-                self._add([_of_other_refs(error)])
+                self._report.add([_of_other_refs(error)])
             return  # a damaged head was told before; stores that cannot list have no other refs
         for name in dangling:
             message = "the ref points to a block that is not stored"
-            self._add([Finding(Check.REFS, "ref-dangling", message, object_key=ref_key(name), found=str(refs[name]))])
+            self._report.add(
+                [Finding(Check.REFS, "ref-dangling", message, object_key=ref_key(name), found=str(refs[name]))]
+            )
 
     async def _check_chain(self, head: Multihash) -> None:
         trace = await trace_chain(self._dataset.objects, head)
         if trace.interrupted is not None:
             message = f"the chain cannot be followed to its beginning: {trace.interrupted}"
-            self._add([Finding(Check.CHAIN, "chain-interrupted", message, Severity.UNCHECKED)])
+            self._report.add([Finding(Check.CHAIN, "chain-interrupted", message, Severity.UNCHECKED)])
         chain = ChainCheck(complete=trace.interrupted is None)
         oldest_first = trace.hashes[::-1]
         async for batch in read_stored(self._dataset.objects, oldest_first):
             outcome = await asyncio.to_thread(chain.check, batch)
-            self._add(outcome.findings)
+            self._report.add(outcome.findings)
             self._report.counts.blocks += sum(stored.raw is not None for stored in batch)
             self._progress("blocks", self._report.counts.blocks, len(oldest_first))
             for task in outcome.tasks:
@@ -111,19 +112,12 @@ class _Verification:
     async def _check_objects(self) -> None:
         while (task := await self._queue.get()) is not None:
             outcome = await check_object(self._dataset.objects, task)
-            self._add(outcome.findings)
+            self._report.add(outcome.findings)
             counts = self._report.counts
             counts.objects += 1
             counts.object_bytes += outcome.bytes_read
             counts.records += outcome.records
             self._progress("objects", counts.objects, self._objects_seen)
-
-    def _add(self, findings: Iterable[Finding]) -> None:
-        for finding in findings:
-            if len(self._report.findings) < FINDINGS_MAX:
-                self._report.findings.append(finding)
-            else:
-                self._report.omitted += 1
 
 
 def _of_other_refs(error: OdfError) -> Finding:

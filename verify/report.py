@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from xml.etree import ElementTree
 
+from opendatafabric.limits import FINDINGS_MAX
 from opendatafabric.multihash import Multihash
+from verify.replayed import ReplayedStep
 
 
 class Severity(Enum):
@@ -43,6 +45,7 @@ class Check(Enum):
     CHAIN = "chain"
     OBJECTS = "objects"
     RECORDS = "records"
+    TRANSFORMS = "transforms"
 
 
 CHECK_SUBJECTS = {
@@ -51,6 +54,7 @@ CHECK_SUBJECTS = {
     Check.CHAIN: "every block obeys the rules of the chain",
     Check.OBJECTS: "every object is there with the size and the bytes that its block says",
     Check.RECORDS: "every slice holds the records that its block says",
+    Check.TRANSFORMS: "every step of the transform gives what its block says",
 }
 
 
@@ -131,6 +135,16 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     omitted: int = 0
     """Findings beyond ``FINDINGS_MAX``: counted, not kept."""
+    steps: list[ReplayedStep] | None = None
+    """Of a derivative, if its transform was repeated."""
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Keep them, as far as there is room."""
+        for finding in findings:
+            if len(self.findings) < FINDINGS_MAX:
+                self.findings.append(finding)
+            else:
+                self.omitted += 1
 
     @property
     def verdict(self) -> Verdict:
@@ -142,6 +156,7 @@ class Report:
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON values."""
+        steps = {} if self.steps is None else {"steps": [step.as_dict() for step in self.steps]}
         return {
             "verdict": self.verdict.value,
             "datasetId": self.dataset_id,
@@ -149,6 +164,7 @@ class Report:
             "counts": self.counts.as_dict(),
             "findings": [finding.as_dict() for finding in self.findings],
             "omittedFindings": self.omitted,
+            **steps,
         }
 
     def as_json(self) -> str:
@@ -166,13 +182,16 @@ class Report:
         """One line: the verdict and what was looked at."""
         counts = self.counts
         looked_at = f"{counts.blocks} blocks, {counts.objects} objects, {counts.records} records"
+        if self.steps is not None:
+            looked_at += f", {len(self.steps)} steps repeated"
         weights = Counter(finding.severity.value for finding in self.findings)
         found = ", ".join(f"{number} {weight}" for weight, number in weights.items()) or "nothing found"
         return f"{self.dataset_id or 'dataset'}: {self.verdict.value} ({looked_at}; {found})"
 
     def as_junit(self) -> str:
         """JUnit XML: one case per group of checks that found nothing, one per finding otherwise."""
-        cases = list(_cases(self.findings))
+        checks = [check for check in Check if check is not Check.TRANSFORMS or self.steps is not None]
+        cases = list(_cases(self.findings, checks))
         suite = ElementTree.Element(
             "testsuite",
             name=_xml_text(self.dataset_id or "dataset"),
@@ -187,10 +206,9 @@ class Report:
 _JUNIT_ELEMENTS = {Severity.DAMAGE: "failure", Severity.UNCHECKED: "error", Severity.WARNING: "system-out"}
 
 
-def _cases(findings: Iterable[Finding]) -> Iterator[ElementTree.Element]:
-    found = list(findings)
-    for check in Check:
-        mine = [finding for finding in found if finding.check is check]
+def _cases(findings: Sequence[Finding], checks: Iterable[Check]) -> Iterator[ElementTree.Element]:
+    for check in checks:
+        mine = [finding for finding in findings if finding.check is check]
         if not mine:
             yield ElementTree.Element("testcase", classname=check.value, name=CHECK_SUBJECTS[check])
         for finding in mine:

@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from cli.datasets import Located, connected, datasets_in, locate_all, opened_repository
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
-from cli.output import print_json, print_note, print_text
-from cli.progress import progress_bars
-from verify.integrity import verify_integrity
+from cli.output import print_json, print_text
+from cli.verifications import VerifyOptions, verify_all
+from opendatafabric.limits import REPLAY_STEP_S_MAX
 from verify.report import Report, Verdict
 
 EXIT_CODES = {Verdict.VALID: ExitCode.OK, Verdict.INVALID: ExitCode.INVALID, Verdict.ERROR: ExitCode.FAILED}
@@ -27,50 +26,51 @@ def command(
     integrity_only: Annotated[
         bool, typer.Option("--integrity-only", help="Check bytes, chain and objects; do not repeat transformations.")
     ] = False,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="Their inputs first, and the inputs of those.")
+    ] = False,
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0.001, help="For one step of a derivative.")
+    ] = REPLAY_STEP_S_MAX,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also write the reports as JUnit XML.")
     ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
-    """Check datasets: every block, the rules of the chain, every object and its records.
+    """Check datasets: every block, the rules of the chain, every object and its records; repeat every transform.
 
-    Ends with 0 when all are valid and with 3 when one is damaged; each finding names the block or the file.
+    Each step of a derivative is computed again from the records of its inputs that it names, and must give the same
+    records. Inputs are taken from --repo, or from the repository that holds the given folder. With --recursive they are
+    verified first: what was made of an invalid dataset is invalid too.
+
+    Ends with 0 when all are valid, with 3 when one is not and with 1 when something could not be checked; each finding
+    names the block or the file.
 
     \b
     Example:
-        odf verify --integrity-only examples/us.faa.airports
+        odf verify --recursive seattle-weather.fahrenheit
         odf verify --integrity-only ./dataset-folder --json
         odf verify --integrity-only var/repository
     """
-    if not integrity_only:
-        print_note("note: this version checks integrity only; transformations are not repeated")
-    reports = asyncio.run(_verify_all(refs or [], repository))
-    for name, report in reports:
-        if as_json:
-            print_json({"name": name, **report.as_dict()}, indent=None)
-        else:
-            print_text(f"{name}\n{report.as_text()}")
+    options = VerifyOptions(integrity_only=integrity_only, recursive=recursive, timeout_s=timeout_s)
+    reports = asyncio.run(_verify_and_print(refs or [], repository, options, as_json=as_json))
     if junit is not None:
-        _write_junit(junit, [report for _, report in reports])
-    worst = max((EXIT_CODES[report.verdict] for _, report in reports), default=ExitCode.OK)
+        _write_junit(junit, reports)
+    worst = max((EXIT_CODES[report.verdict] for report in reports), default=ExitCode.OK)
     if worst is not ExitCode.OK:
         raise typer.Exit(worst)
 
 
-async def _verify_all(refs: list[str], repository: str) -> list[tuple[str, Report]]:
-    if refs:
-        places = [place for ref in refs for place in await locate_all(ref, repository)]
-    else:
-        async with opened_repository(repository) as root:
-            places = await datasets_in(root)
-    return [(place.name, await _verify_one(place)) for place in sorted(places, key=lambda each: each.name)]
-
-
-async def _verify_one(place: Located) -> Report:
-    with progress_bars() as advance:
-        async with connected(place) as dataset:
-            return await verify_integrity(dataset, progress=advance)
+async def _verify_and_print(refs: list[str], repository: str, options: VerifyOptions, *, as_json: bool) -> list[Report]:
+    reports = []
+    async for name, report in verify_all(refs, repository, options):
+        if as_json:
+            print_json({"name": name, **report.as_dict()}, indent=None)
+        else:
+            print_text(f"{name}\n{report.as_text()}")
+        reports.append(report)
+    return reports
 
 
 def _write_junit(file: Path, reports: list[Report]) -> None:

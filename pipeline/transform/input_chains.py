@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import get_args
 
 from opendatafabric.did import DatasetId
@@ -11,7 +11,7 @@ from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import AddData, DataEvent, ExecuteTransform, MetadataEvent, UnknownEvent
 from opendatafabric.metadata.transform import TransformInput
 from opendatafabric.multihash import Multihash
-from pipeline.commit import Position, position_of
+from pipeline.commit import Position, position_at, position_of
 from pipeline.transform.plan import (
     InputNews,
     TransformPlan,
@@ -36,8 +36,10 @@ def inputs_in(repository: DatasetRepository) -> FindInput:
     return find
 
 
-async def planned_step(position: Position, find: FindInput) -> tuple[TransformPlan, list[Dataset]]:
-    """The next step of the derivative at ``position``, and its inputs.
+async def planned_step(
+    position: Position, find: FindInput, *, as_of: Mapping[DatasetId, Multihash] | None = None
+) -> tuple[TransformPlan, list[Dataset]]:
+    """The next step of the derivative at ``position``, and its inputs: as they are, or as of those blocks.
 
     Raises:
         DatasetNotFound: an input is not here.
@@ -50,13 +52,16 @@ async def planned_step(position: Position, find: FindInput) -> tuple[TransformPl
     for each, before in inputs_before(position):
         dataset_id = _id_of(each)
         datasets.append(await find(dataset_id))
-        news.append(await read_news(datasets[-1], dataset_id, block_left(before)))
+        until = None if as_of is None else as_of[dataset_id]
+        news.append(await read_news(datasets[-1], dataset_id, block_left(before), until))
     return plan_transform(position, news), datasets
 
 
-async def read_news(dataset: Dataset, dataset_id: DatasetId, since: Multihash | None) -> InputNews:
-    """The blocks of data after ``since``; errors as ``planned_step``."""
-    position = await position_of(dataset)
+async def read_news(
+    dataset: Dataset, dataset_id: DatasetId, since: Multihash | None, until: Multihash | None = None
+) -> InputNews:
+    """The blocks of data after ``since``, up to the head or ``until``; errors as ``planned_step``."""
+    position = await position_of(dataset) if until is None else await position_at(dataset, until)
     if position.head == since:
         return InputNews(position)
     events: list[DataEvent] = []

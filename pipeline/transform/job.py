@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -19,12 +19,10 @@ from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.prepared import arrow_schema
 from pipeline.transform.output import as_changes
-from pipeline.transform.request import TransformRequest
+from pipeline.transform.request import ENGINES, TransformRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-ENGINES: Final = ("datafusion", "spark")
 
 
 def transform_job(context: JobContext, arguments: JsonObject) -> JsonObject:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from opendatafabric.codec.yaml_codec import read_event_manifest, write_event_manifest
 from opendatafabric.data.vocabulary import DatasetVocabulary
@@ -15,6 +15,9 @@ from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import SetDataSchema, SetTransform
 from opendatafabric.metadata.slices import OffsetInterval
 from opendatafabric.metadata.transform import SqlQueryStep
+
+ENGINES: Final = ("datafusion", "spark")
+"""Those that transforms can name, in any case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,10 +47,8 @@ async def transform(dataset: Dataset, find: FindInput, engine: Engine, *, system
         plan, inputs = await planned_step(await position_of(dataset), _recalled(find, chains))
         if not plan.is_due:
             return None
-        request = await _request(plan, inputs, folders, system_time)
-        answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
-        event = plan.event(answer.data)
-        planned = planned_commit(plan.position, answer, event, made=request.made, system_time=system_time)
+        answer, made = await compute_step(plan, inputs, engine, folders, system_time=system_time)
+        planned = planned_commit(plan.position, answer, plan.event(answer.data), made=made, system_time=system_time)
         outcome = await run_commit(dataset, planned)
         await chains.note(dataset, outcome.new_head, plan.position.state)
         return outcome
@@ -65,6 +63,18 @@ def _recalled(find: FindInput, chains: KnownChains) -> FindInput:
         return found
 
     return find_and_recall
+
+
+async def compute_step(
+    plan: TransformPlan, inputs: list[Dataset], engine: Engine, folders: JobFolders, *, system_time: Instant
+) -> tuple[IngestAnswer, Path]:
+    """What the engine makes of a step over ``inputs``, and the file of its slice, which is there if it has records.
+
+    Raises:
+        HashMismatch, InvalidQuery, EngineUnavailable, …: as ``transform``.
+    """
+    request = await _request(plan, inputs, folders, system_time)
+    return IngestAnswer.from_message(await engine.run(JOB, request.to_message())), request.made
 
 
 async def _request(

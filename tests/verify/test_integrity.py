@@ -363,7 +363,7 @@ async def test_the_event_loop_goes_on_while_a_dataset_is_verified() -> None:
 
 
 async def test_findings_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verify.integrity.FINDINGS_MAX", 2)
+    monkeypatch.setattr("verify.report.FINDINGS_MAX", 2)
     made = Made.root()
     for number in range(5):
         made.add(SetInfo(str(number)), sequence_number=40)

@@ -12,6 +12,7 @@ from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import ExecuteTransform, SetDataSchema
 from pipeline.commit import Outcome
 from pipeline.ingest import Engine
+from pipeline.transform.input_chains import FindInput
 from pipeline.transform.run import transform
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
@@ -46,6 +47,16 @@ async def remade(derivative: Path, engine: Engine) -> Remade:
         if isinstance(block.event, ExecuteTransform):
             await _step(ours, block.event, block, derivative.parent, engine)
     return Remade(_said(recorded), _said(await blocks_of(ours)))
+
+
+async def inputs_beside(derivative: Path) -> tuple[Dataset, FindInput]:
+    """A recorded derivative and where its inputs are: in the same folder."""
+    known = {await _id_of(path): open_dataset(str(path)) for path in _datasets(derivative.parent)}
+
+    async def find(dataset_id: DatasetId) -> Dataset:
+        return known[dataset_id]
+
+    return open_dataset(str(derivative)), find
 
 
 def _said(blocks: list[HashedBlock]) -> list[SetDataSchema | ExecuteTransform]:

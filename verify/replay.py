@@ -1,0 +1,157 @@
+"""Repeating the transform of a derivative: does every step follow from what it says it read?
+
+Each ExecuteTransform is computed once more: by the query, schema and vocabulary that were in force there, over the
+blocks and offsets of the inputs that it names, as of its system time. What comes out must be what it says (spec:
+Derivative Transformations, Verifiability): records, offsets, watermark. Nothing is appended anywhere, and nothing stops
+at the first step that differs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import (
+    ChainsDiverged,
+    HashMismatch,
+    IncompatibleSchema,
+    MalformedBlock,
+    NotFound,
+    OdfError,
+    PeerUnavailable,
+    StorageError,
+    UnsupportedOperation,
+    UnsupportedVersion,
+)
+from opendatafabric.limits import REPLAY_STEP_S_MAX
+from opendatafabric.metadata.block import HashedBlock
+from opendatafabric.metadata.events import ExecuteTransform
+from opendatafabric.metadata.slices import DataSlice
+from opendatafabric.multihash import Multihash
+from pipeline.commit import position_at
+from pipeline.given_slices import give_slice
+from pipeline.ingest import Engine, folders_of
+from pipeline.transform.input_chains import FindInput, planned_step
+from pipeline.transform.plan import TransformPlan
+from pipeline.transform.request import ENGINES
+from pipeline.transform.run import compute_step
+from pipeline.worker_place import JobFolders
+from storage.dataset import Dataset
+from verify.replay_inputs import ReplayInputs
+from verify.replayed import ReplayedStep, RowDifference, StepDifference, StepVerdict
+from verify.report import Verdict
+from verify.row_differences import row_differences
+from verify.step_comparison import differing_inputs, differing_output, same_records
+
+_VERDICTS: Final[tuple[tuple[type[OdfError], StepVerdict], ...]] = (
+    (UnsupportedOperation, StepVerdict.UNSUPPORTED_ENGINE),
+    (UnsupportedVersion, StepVerdict.UNSUPPORTED_ENGINE),
+    (IncompatibleSchema, StepVerdict.MISMATCH),
+    (HashMismatch, StepVerdict.INPUT_INVALID),
+    (ChainsDiverged, StepVerdict.INPUT_INVALID),
+    (MalformedBlock, StepVerdict.INPUT_INVALID),
+    (NotFound, StepVerdict.INPUT_MISSING),
+    (StorageError, StepVerdict.INPUT_MISSING),
+    (PeerUnavailable, StepVerdict.INPUT_MISSING),
+    (OdfError, StepVerdict.ENGINE_ERROR),
+)
+"""What a failure says of a step, the first that fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How steps are repeated: where inputs are, which engine computes, how long one step may take.
+
+    ``verdicts`` are those of datasets that were verified before: what was made of an invalid one is invalid too.
+    """
+
+    find: FindInput
+    engine: Engine
+    timeout_s: float = REPLAY_STEP_S_MAX
+    verdicts: Mapping[DatasetId, Verdict] = field(default_factory=dict)
+
+    async def steps(self, dataset: Dataset, hashes: list[Multihash]) -> AsyncIterator[ReplayedStep]:
+        """The steps among those blocks of a sound chain, the oldest first, each made again.
+
+        Raises:
+            NotFound, HashMismatch, StorageError: the chain of the derivative itself cannot be read.
+        """
+        inputs = ReplayInputs(self.find, self.verdicts)
+        async for blocks in dataset.read_blocks(hashes):
+            for block in blocks:
+                if isinstance(block.event, ExecuteTransform):
+                    yield await self._judged(_Step(dataset, block, block.event, inputs))
+
+    async def _judged(self, step: _Step) -> ReplayedStep:
+        untrusted = step.inputs.not_trusted(step.event)
+        if untrusted is not None:
+            return step.ended(*untrusted)
+        try:
+            return await step.repeated(self.engine, self.timeout_s)
+        except TimeoutError:
+            late = StepDifference(f"the step took more than {self.timeout_s:g} seconds", hint="give it more time")
+            return step.ended(StepVerdict.TIMED_OUT, late)
+        except OdfError as error:
+            verdict = next(verdict for family, verdict in _VERDICTS if isinstance(error, family))
+            return step.ended(verdict, StepDifference(error.message, error.expected, error.found, error.hint))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    dataset: Dataset
+    block: HashedBlock
+    event: ExecuteTransform
+    inputs: ReplayInputs
+
+    async def repeated(self, engine: Engine, timeout_s: float) -> ReplayedStep:
+        """The step made again and compared; errors are those of what it needs."""
+        before = self.block.block.prev_block_hash
+        assert before is not None  # a rule of the chain
+        position = await position_at(self.dataset, before)
+        pins = await self.inputs.pinned(self.event)
+        plan, inputs = await planned_step(position, self.inputs.find, as_of=pins)
+        _check_engine(plan)
+        differing = differing_inputs(self.event, plan)
+        if differing:
+            return self.ended(StepVerdict.MISMATCH, *differing)
+        async with folders_of(engine) as folders, asyncio.timeout(timeout_s):
+            answer, made = await compute_step(plan, inputs, engine, folders, system_time=self.block.block.system_time)
+            rows = await self._differing_rows(answer.data, made, folders)
+        differences = differing_output(self.event, plan, answer.data, rows)
+        verdict = StepVerdict.MISMATCH if differences else StepVerdict.VALID
+        return self.ended(verdict, *differences, rows=rows, records_found=_count(answer.data))
+
+    async def _differing_rows(
+        self, data: DataSlice | None, made: Path, folders: JobFolders
+    ) -> tuple[RowDifference, ...]:
+        recorded = self.event.new_data
+        if recorded is None or data is None or same_records(recorded, data):
+            return ()
+        theirs = await give_slice(self.dataset, recorded.physical_hash, folders)
+        first = recorded.offset_interval.start
+        return await asyncio.to_thread(row_differences, theirs, made, first_offset=first)
+
+    def ended(
+        self,
+        verdict: StepVerdict,
+        *differences: StepDifference,
+        rows: tuple[RowDifference, ...] = (),
+        records_found: int | None = None,
+    ) -> ReplayedStep:
+        """With that verdict."""
+        number, expected = self.block.sequence_number, _count(self.event.new_data)
+        return ReplayedStep(number, self.block.hash, verdict, differences, rows, expected, records_found)
+
+
+def _check_engine(plan: TransformPlan) -> None:
+    engine = plan.transform.transform.engine
+    if engine.lower() not in ENGINES:
+        raise UnsupportedOperation(f"there is no engine '{engine}' here", expected=" or ".join(ENGINES))
+
+
+def _count(data: DataSlice | None) -> int:
+    return 0 if data is None else len(data.offset_interval)

@@ -1,0 +1,58 @@
+"""All of a dataset: integrity, and if it is a derivative that is sound, whether it follows from its inputs."""
+
+from __future__ import annotations
+
+from opendatafabric.metadata.events import DatasetKind
+from opendatafabric.multihash import Multihash
+from storage.dataset import Dataset
+from storage.progress import Progress, silent
+from verify.integrity import verify_integrity
+from verify.replay import Replay
+from verify.replayed import ReplayedStep, StepVerdict
+from verify.report import Check, Finding, Report, Severity, Verdict
+
+_DAMAGE = frozenset({StepVerdict.MISMATCH, StepVerdict.INPUT_INVALID})
+"""The others leave it open whether the step is right."""
+
+
+async def verify_dataset(dataset: Dataset, replay: Replay, *, progress: Progress = silent) -> Report:
+    """Check all of ``dataset`` and repeat its transform; of a damaged one nothing is repeated.
+
+    Damage never raises.
+
+    Raises:
+        NotFound, StorageError: its chain cannot be read any more, after it could.
+    """
+    report = await verify_integrity(dataset, progress=progress)
+    if report.verdict is not Verdict.VALID or report.head is None:
+        return report
+    if (await dataset.seed()).dataset_kind is DatasetKind.DERIVATIVE:
+        await _replay(dataset, report.head, replay, report, progress)
+    return report
+
+
+async def _replay(dataset: Dataset, head: Multihash, replay: Replay, report: Report, progress: Progress) -> None:
+    hashes = [walked.hash async for batch in dataset.walk_headers(head) for walked in batch][::-1]
+    report.steps = []
+    async for step in replay.steps(dataset, hashes):
+        report.steps.append(step)
+        report.add(findings_of(step))
+        progress("steps", len(report.steps), None)
+
+
+def findings_of(step: ReplayedStep) -> list[Finding]:
+    """What a report says of a step that is not valid: one finding for each difference."""
+    return [
+        Finding(
+            Check.TRANSFORMS,
+            f"replay-{step.verdict.value}",
+            difference.message,
+            Severity.DAMAGE if step.verdict in _DAMAGE else Severity.UNCHECKED,
+            sequence_number=step.sequence_number,
+            block_hash=step.block_hash,
+            expected=difference.expected,
+            found=difference.found,
+            hint=difference.hint,
+        )
+        for difference in step.differences
+    ]
