@@ -141,7 +141,7 @@ HINTS: Final = {
     **dict.fromkeys(ORDER_DEPENDENT, _ORDER_HINT),
     "monotonically_increasing_id": "use offset, or row_number() over a unique order",
     "spark_partition_id": "partitions are not part of the data",
-    "unix_timestamp": "use to_unix_timestamp(time) with an argument",
+    "unix_timestamp": "give it a time: unix_timestamp(event_time)",
 }
 """What to write instead, by function."""
 
