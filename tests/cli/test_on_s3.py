@@ -88,6 +88,15 @@ def test_list_and_show_and_log_and_tail_read_the_bucket(s3_place: S3Location, mo
     assert odf("verify", "--integrity-only", "us.faa.airports").code == 0
 
 
+def test_lineage_reads_the_bucket(s3_place: S3Location) -> None:
+    odf("init", s3_place)
+    for name in ("us.noaa.seattle-weather", "seattle-weather.fahrenheit"):
+        assert odf("pull", "--repo", s3_place, EXAMPLE.parent / name, "--as", name).code == 0
+    for question in ((), ("--offset", "7")):
+        asked = ("lineage", "seattle-weather.fahrenheit", *question, "--repo")
+        assert odf(*asked, s3_place).lines == odf(*asked, EXAMPLE.parent).lines != []
+
+
 def test_a_name_that_is_not_there_is_told_with_those_alike(dataset: Dataset, s3_place: S3Location) -> None:
     ran = odf("show", "bob/weather", "--repo", s3_place)
     assert ran.code == ExitCode.NOT_FOUND
