@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from opendatafabric.data.changelog import check_operations
 from opendatafabric.errors import IncompatibleSchema
-from pipeline.carried import column_of, to_frame
+from pipeline.carried import to_frame
 from pipeline.epochs.classify import POSITION
 from pipeline.epochs.operations import Numbers, carried_operations
 from pipeline.epochs.positions import check_frame, with_positions
@@ -45,7 +45,7 @@ def _positioned(session: SparkSession, records: pa.Table, start: int) -> DataFra
     """The records, each with a position that queries do not see."""
     positions = pa.array(np.arange(start, start + len(records)), pa.int64())
     frame = to_frame(session, records.append_column(POSITION, positions))
-    return frame.select(*(column_of(frame, name) for name in records.column_names))
+    return frame.drop(POSITION)  # by no other name: inputs may have names that Spark takes for the same
 
 
 def _with_operations(result: pa.Table, operations: Numbers, name: str) -> pa.Table:

@@ -150,3 +150,13 @@ def test_inputs_that_spark_does_not_keep_in_the_plan_are_read_the_same(spark: Sp
     finally:
         spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", before or "48MB")
     assert found.column("n").to_pylist() == list(range(1, 1_000, 2))
+
+
+@pytest.mark.parametrize("name", ["__odf_position", "__ODF_POSITION", "N"])
+def test_names_that_spark_takes_for_the_same_do_no_harm(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    records = Written.table([(0, 1), (1, 2), (2, 3), (3, 4)])
+    written = Written(tmp_path, records.append_column(name, records.column("n")))
+    query = "select event_time, op + 10 as x from input where op <> 2"
+    found = written.run(spark, query, [])
+    assert found.column("x").to_pylist() == [10, 11, 13]
+    assert found.column("op").to_pylist() == [0, 1, 0]

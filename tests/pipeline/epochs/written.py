@@ -22,8 +22,7 @@ from tests.pipeline.datasets import day
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-SCHEMA = pa.schema([*system_fields(), ("n", pa.int64())])
+SYSTEM = pa.schema(system_fields()).names
 
 
 class Written:
@@ -32,7 +31,8 @@ class Written:
     def __init__(self, folder: Path, records: pa.Table) -> None:
         self._slice, self._count = folder / "input", len(records)
         self._slice.unlink(missing_ok=True)
-        write_slice(records, SCHEMA, self._slice)
+        self._schema = pa.schema([*system_fields(), *(field for field in records.schema if field.name not in SYSTEM)])
+        write_slice(records, self._schema, self._slice)
 
     @staticmethod
     def table(records: list[tuple[int, int]]) -> pa.Table:
@@ -58,6 +58,6 @@ class Written:
         interval = OffsetInterval(start, end - 1) if end > start else None
         vocabulary = DatasetVocabulary()
         given = GivenInput(
-            "input", SetDataSchema(schema=arrow_schema_to_odf(SCHEMA)), vocabulary, (self._slice,), interval
+            "input", SetDataSchema(schema=arrow_schema_to_odf(self._schema)), vocabulary, (self._slice,), interval
         )
         return TransformRequest(SetTransform(inputs, sql), (given,), Path("made"), day(9), vocabulary, None, 0)
