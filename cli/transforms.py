@@ -13,6 +13,7 @@ from pipeline.commit import position_of
 from pipeline.transform.input_chains import inputs_in, planned_step
 from pipeline.transform.plan import PlannedInput
 from pipeline.transform.run import transform
+from repo_server.config import Settings
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 
@@ -29,7 +30,11 @@ async def derive_and_print(
     meter = Meter()
     with progress_bars() as meter.shown:
         outcome = await transform(
-            entry.dataset, inputs_in(repository), spark_worker(meter.told), system_time=now_or(system_time)
+            entry.dataset,
+            inputs_in(repository),
+            spark_worker(meter.told),
+            system_time=now_or(system_time),
+            addresses=Settings().engines,
         )
     if outcome is None:
         await _print_nothing_done(entry, repository, as_json=as_json)

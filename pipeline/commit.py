@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from opendatafabric.chain.objects import objects_of
+from opendatafabric.chain.objects import ObjectFile, ObjectKind, objects_of
 from opendatafabric.chain.rules.add_data import checkpoint_hash
 from opendatafabric.chain.state import ChainState
 from opendatafabric.codec.block_codec import encode_block
@@ -98,6 +98,11 @@ class PlannedCommit:
     outcome: Outcome
     blocks: tuple[HashedBlock, ...]
     made: Path
+    checkpoint: Path | None = None
+
+    def path_of(self, file: ObjectFile) -> Path:
+        """Where the object lies now."""
+        return self.checkpoint if self.checkpoint is not None and file.kind is ObjectKind.CHECKPOINT else self.made
 
 
 async def position_of(dataset: Dataset) -> Position:
@@ -138,7 +143,13 @@ def plan_commit(
 
 
 def planned_commit(
-    position: Position, answer: IngestAnswer, event: DataEvent | None, *, made: Path, system_time: Instant
+    position: Position,
+    answer: IngestAnswer,
+    event: DataEvent | None,
+    *,
+    made: Path,
+    system_time: Instant,
+    checkpoint: Path | None = None,
 ) -> PlannedCommit:
     """The same for an ``event`` that is made already; ``None`` says that nothing changed but perhaps the schema."""
     events: list[MetadataEvent] = [] if answer.schema is None else [answer.schema]
@@ -147,7 +158,7 @@ def planned_commit(
     blocks = _chained(events, position, system_time)
     watermark = position.state.watermark if event is None else event.new_watermark
     new_head = blocks[-1].hash if blocks else position.head
-    return PlannedCommit(Outcome(position.head, new_head, answer, watermark), tuple(blocks), made)
+    return PlannedCommit(Outcome(position.head, new_head, answer, watermark), tuple(blocks), made, checkpoint)
 
 
 async def run_commit(dataset: Dataset, planned: PlannedCommit) -> Outcome:
@@ -166,7 +177,7 @@ async def run_commit(dataset: Dataset, planned: PlannedCommit) -> Outcome:
             await receive_object(
                 dataset.writable_objects(),
                 object_key(file),
-                _pieces(planned.made),
+                _pieces(planned.path_of(file)),
                 expected_hash=file.physical_hash,
                 size_max=OBJECT_BYTES_MAX,
             )

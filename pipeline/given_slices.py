@@ -12,8 +12,13 @@ from storage.dataset import Dataset
 
 
 async def give_slice(dataset: Dataset, physical_hash: Multihash, folders: JobFolders) -> Path:
-    """A second name of the slice where it lies here, else a copy of it; each once. What is in it is not looked at."""
-    key, target = data_key(physical_hash), folders.given / str(physical_hash)
+    """As ``give_object``."""
+    return await give_object(dataset, data_key(physical_hash), str(physical_hash), folders)
+
+
+async def give_object(dataset: Dataset, key: str, name: str, folders: JobFolders) -> Path:
+    """A second name of the object where it lies here, else a copy of it; each once. What is in it is not looked at."""
+    target = folders.given / name
     if await asyncio.to_thread(target.exists):
         return target
     local = dataset.objects.local_path(key)

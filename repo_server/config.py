@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from enum import Enum
@@ -47,6 +48,15 @@ def _place(given: object) -> object:
 def _words(given: object) -> object:
     """Several addresses or names in one text."""
     return tuple(given.split()) if isinstance(given, str) else given
+
+
+def _engine_addresses(given: dict[str, str]) -> dict[str, str]:
+    """Names in lower case, as they are compared; each with a host and a port."""
+    for name, address in given.items():
+        host, colon, port = address.rpartition(":")
+        if not (host and colon and port.isascii() and port.isdigit()):
+            raise ValueError(f"the engine {name} has no address HOST:PORT")
+    return {name.lower(): address for name, address in given.items()}
 
 
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(_place)]
@@ -193,6 +203,9 @@ class Settings(BaseSettings):
     spark_unsandboxed_foreign_queries: bool = Field(
         False, description="let queries of strangers run where the kernel offers no sandbox"
     )
+    engines: Annotated[dict[str, str], AfterValidator(_engine_addresses)] = Field(
+        default_factory=dict, description='engines that run elsewhere, by name, as JSON: {"flink": "127.0.0.1:2884"}'
+    )
     ethereum_nodes: dict[int, SecretStr] = Field(
         default_factory=dict,
         description='nodes of chains whose sources name none, as JSON: {"1": "https://…"}; addresses may hold keys',
@@ -297,6 +310,8 @@ def _as_text(value: object) -> str | None:
         return str(value.value)
     if isinstance(value, tuple):
         return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return json.dumps({str(key): _as_text(each) for key, each in value.items()})
     return None if value is None else str(value)
 
 

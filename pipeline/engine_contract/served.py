@@ -61,7 +61,7 @@ class ServedEngine:
         return RawQueryResponseSuccess(answer["records"])
 
     async def transform(self, request: TransformRequest) -> TransformResponseSuccess:
-        """A step of a derivative; without any row there is no slice, and without a change no checkpoint."""
+        """A step of a derivative; without any row there is no slice, without any watermark no checkpoint."""
         data, checkpoint = [
             await _in_thread(self._new, path) for path in (request.new_data_path, request.new_checkpoint_path)
         ]
@@ -71,7 +71,7 @@ class ServedEngine:
             arguments = await _in_thread(self._arguments, request, folders)
             answer = IngestAnswer.from_message(await self.engine.run(TRANSFORM_JOB, arguments))
             await _in_thread(_hand_over, folders.made / "slice", data)
-        if watermarks and (answer.data is not None or watermarks != before):
+        if watermarks:
             await _in_thread(_written, checkpoint, write_checkpoint(watermarks))
         interval = None if answer.data is None else answer.data.offset_interval
         return TransformResponseSuccess(interval, slowest(watermarks, request.query_inputs))

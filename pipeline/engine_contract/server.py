@@ -88,10 +88,16 @@ def _outcome(method: Method[Any, Any], task: asyncio.Future[Any]) -> Any:
     try:
         return task.result()
     except _OF_THE_QUERY as error:
-        return method.invalid_query(str(error))
+        return method.invalid_query(_in_words(error))
     except OdfError as error:
         LOG.warning("%s: %s", method.name, error)
-        return method.internal_error(f"{error.code}: {error}", None)
+        return method.internal_error(f"{error.code}: {_in_words(error)}", None)
     except Exception as error:  # what goes wrong in one request does not end the others
         LOG.exception(method.name)
         return method.internal_error(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _in_words(error: OdfError) -> str:
+    """All that is known, for the contract has one text for it."""
+    more = {"expected": error.expected, "found": error.found, "hint": error.hint}
+    return "; ".join([error.message, *(f"{name}: {text}" for name, text in more.items() if text)])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from opendatafabric.did import DatasetId
@@ -18,12 +18,13 @@ from storage.repositories import DatasetRepository
 @dataclass(frozen=True, slots=True)
 class DeriveJob:
     """Brings derivatives of a repository up to date. ``foreign_engine`` runs queries of strangers in a sandbox or not
-    at all."""
+    at all. ``addresses`` are as in ``transform``."""
 
     repository: DatasetRepository
     engine: Engine
     foreign_engine: Engine
     clock: Callable[[], Instant]
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
     async def run(self, dataset_id: DatasetId, *, foreign: bool) -> dict[str, Any]:
         """Make the next step, if there is one; how many blocks and records that made.
@@ -34,5 +35,11 @@ class DeriveJob:
         """
         entry = await self.repository.find(dataset_id)
         engine = self.foreign_engine if foreign else self.engine
-        outcome = await transform(entry.dataset, inputs_in(self.repository), engine, system_time=self.clock())
+        outcome = await transform(
+            entry.dataset,
+            inputs_in(self.repository),
+            engine,
+            system_time=self.clock(),
+            addresses=self.addresses,
+        )
         return counted([] if outcome is None else [outcome])

@@ -67,4 +67,8 @@ def compute(open_session: Callable[[], SparkSession], request: TransformRequest)
         from pipeline.transform.in_spark import run_transform as run_in_spark  # noqa: PLC0415
 
         return run_in_spark(open_session(), request)
-    raise UnsupportedOperation(f"there is no engine '{engine}' for transforms", expected=" or ".join(ENGINES))
+    raise UnsupportedOperation(
+        f"the engine '{engine}' of the transform is not configured",
+        expected=" or ".join(ENGINES),
+        hint="if it runs somewhere, ODF_ENGINES says at which address",
+    )

@@ -23,7 +23,7 @@ from opendatafabric.metadata.events import (
     SetDataSchema,
     SetTransform,
 )
-from opendatafabric.metadata.slices import DataSlice, OffsetInterval
+from opendatafabric.metadata.slices import Checkpoint, DataSlice, OffsetInterval
 from opendatafabric.metadata.transform import TransformInput
 from opendatafabric.multihash import Multihash
 from pipeline.commit import Position, known_event
@@ -86,18 +86,30 @@ class TransformPlan:
             return before
         return max(min(known), before) if before is not None else min(known)
 
+    @property
+    def last_checkpoint(self) -> Multihash | None:
+        """What the engine of the last step left for the next one."""
+        before = execute_transform_of(self.position)
+        return None if before is None else checkpoint_hash(before.new_checkpoint)
+
     def event(self, new_data: DataSlice | None) -> ExecuteTransform | None:
         """What the block says; ``None`` where there is nothing that a block may say."""
-        watermark = self.watermark
+        return self.event_of(new_data, self.watermark, None)
+
+    def event_of(
+        self, new_data: DataSlice | None, watermark: Instant | None, checkpoint: Checkpoint | None
+    ) -> ExecuteTransform | None:
+        """The same of an engine that says the watermark, and what it has to remember, itself."""
         advances = watermark is not None and any(each.event.new_block_hash is not None for each in self.inputs)
-        if new_data is None and not advances:
+        remembers = checkpoint is not None and checkpoint.physical_hash != self.last_checkpoint
+        if new_data is None and not advances and not remembers:
             return None
-        before = execute_transform_of(self.position)
         return ExecuteTransform(
             query_inputs=tuple(each.event for each in self.inputs),
-            prev_checkpoint=None if before is None else checkpoint_hash(before.new_checkpoint),
+            prev_checkpoint=self.last_checkpoint,
             prev_offset=self.position.state.last_offset,
             new_data=new_data,
+            new_checkpoint=checkpoint,
             new_watermark=watermark,
         )
 

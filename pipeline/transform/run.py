@@ -7,6 +7,7 @@ one that comes second finds the head moved, and fails.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,23 +15,35 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import HashMismatch
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.slices import DataSlice
-from pipeline.commit import Outcome, planned_commit, position_of, run_commit
+from pipeline.commit import Outcome, position_of, run_commit
 from pipeline.given_slices import give_slice
 from pipeline.ingest import Engine, folders_of
 from pipeline.ingest_request import IngestAnswer
 from pipeline.known_chains import KnownChains
 from pipeline.reading.slice_files import hash_of_file
 from pipeline.transform.input_chains import FindInput, planned_step
+from pipeline.transform.made import MadeStep
 from pipeline.transform.plan import PlannedInput, TransformPlan
 from pipeline.transform.request import GivenInput, TransformRequest
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 
 JOB: Final = "transform"
+NO_ADDRESSES: Final[Mapping[str, str]] = {}
 
 
-async def transform(dataset: Dataset, find: FindInput, engine: Engine, *, system_time: Instant) -> Outcome | None:
+async def transform(
+    dataset: Dataset,
+    find: FindInput,
+    engine: Engine,
+    *,
+    system_time: Instant,
+    addresses: Mapping[str, str] = NO_ADDRESSES,
+) -> Outcome | None:
     """Bring a derivative up to date with its inputs; ``None`` if nothing is new in them, or one has no schema yet.
+
+    ``addresses`` are those of engines that are asked instead of ours, by the lower-case names that transforms have for
+    them.
 
     Raises:
         UnsupportedOperation: no derivative, or its inputs were changed in a way that chains do not allow.
@@ -47,11 +60,25 @@ async def transform(dataset: Dataset, find: FindInput, engine: Engine, *, system
         plan, inputs = await planned_step(await position_of(dataset), _recalled(find, chains))
         if not plan.is_due:
             return None
-        answer, made = await compute_step(plan, inputs, engine, folders, system_time=system_time)
-        planned = planned_commit(plan.position, answer, plan.event(answer.data), made=made, system_time=system_time)
+        address = addresses.get(plan.transform.transform.engine.lower())
+        if address is None:
+            answer, made = await compute_step(plan, inputs, engine, folders, system_time=system_time)
+            step = MadeStep(answer, plan.event(answer.data), made)
+        else:
+            request = await _request(plan, inputs, folders, system_time)
+            step = await _made_at(address, plan, request, dataset, folders)
+        planned = step.planned(plan.position, system_time)
         outcome = await run_commit(dataset, planned)
         await chains.note(dataset, outcome.new_head, plan.position.state)
         return outcome
+
+
+async def _made_at(
+    address: str, plan: TransformPlan, request: TransformRequest, dataset: Dataset, folders: JobFolders
+) -> MadeStep:
+    from pipeline.engine_contract.remote_step import made_at  # noqa: PLC0415 - of the extra `spark`
+
+    return await made_at(address, plan, request, dataset, folders)
 
 
 def _recalled(find: FindInput, chains: KnownChains) -> FindInput:

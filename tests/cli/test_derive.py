@@ -114,3 +114,13 @@ def test_a_query_that_does_not_hold_is_told_and_changes_nothing(mine: Path, tmp_
     assert "the query failed" in ran.stderr
     assert "temp_most" in ran.stderr
     assert len(odf("log", "wrong").lines) == 3
+
+
+def test_an_engine_elsewhere_is_asked_at_the_address_of_the_settings(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odf("pull", WEATHER)
+    monkeypatch.setenv("ODF_ENGINES", '{"datafusion": "127.0.0.1:1"}')
+    ran = odf("pull", FAHRENHEIT)
+    assert ran.code != 0
+    assert "no engine answers at 127.0.0.1:1" in ran.stderr

@@ -78,12 +78,16 @@ async def test_a_watermark_of_an_input_is_carried_by_the_checkpoint(
     assert remembered == {id_of("cities"): day(4), id_of("towns"): day(9)}
 
 
-async def test_a_step_that_changes_nothing_makes_nothing(engine: ServedEngine, coordinator: Coordinator) -> None:
+async def test_a_step_that_changes_nothing_leaves_the_checkpoint_as_it_was(
+    engine: ServedEngine, coordinator: Coordinator
+) -> None:
     given = coordinator.input(marks=(day(4),))
     await engine.transform(coordinator.step(query(LARGE), given, name="old"))
     again = coordinator.step(query(LARGE), coordinator.input(), before=str(coordinator.folder / "old-checkpoint"))
     assert await engine.transform(again) == TransformResponseSuccess(None, day(4))
-    assert coordinator.made == set()
+    assert coordinator.made == {"new-checkpoint"}
+    old, new = ((coordinator.folder / f"{name}-checkpoint").read_bytes() for name in ("old", "new"))
+    assert old == new
 
 
 async def test_the_same_request_gives_the_same_bytes(engine: ServedEngine, coordinator: Coordinator) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from opendatafabric.metadata.events import ExecuteTransform, SetDataSchema
 from pipeline.commit import Outcome
 from pipeline.ingest import Engine
 from pipeline.transform.input_chains import FindInput
-from pipeline.transform.run import transform
+from pipeline.transform.run import NO_ADDRESSES, transform
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.open import open_dataset
@@ -37,7 +37,7 @@ def derivatives(folder: str) -> list[Path]:
     ]
 
 
-async def remade(derivative: Path, engine: Engine) -> Remade:
+async def remade(derivative: Path, engine: Engine, addresses: Mapping[str, str] = NO_ADDRESSES) -> Remade:
     """A recorded derivative, and the one that we make step by step in its place."""
     recorded = await blocks_of(open_dataset(str(derivative)))
     ours = Dataset(MemoryObjectStore(), MemoryRefStore())
@@ -45,7 +45,7 @@ async def remade(derivative: Path, engine: Engine) -> Remade:
     await ours.append(before, expected_head=None)
     for block in recorded:
         if isinstance(block.event, ExecuteTransform):
-            await _step(ours, block.event, block, derivative.parent, engine)
+            await _step(ours, block, _finding(block.event, derivative.parent), engine, addresses)
     return Remade(_said(recorded), _said(await blocks_of(ours)))
 
 
@@ -72,7 +72,17 @@ def _without_files(event: ExecuteTransform) -> ExecuteTransform:
     return replace(event, new_data=plain, prev_checkpoint=None, new_checkpoint=None)
 
 
-async def _step(ours: Dataset, event: ExecuteTransform, block: HashedBlock, folder: Path, engine: Engine) -> Outcome:
+async def _step(
+    ours: Dataset, block: HashedBlock, find: FindInput, engine: Engine, addresses: Mapping[str, str]
+) -> Outcome:
+    time = block.block.system_time
+    outcome = await transform(ours, find, engine, system_time=time, addresses=addresses)
+    assert outcome is not None
+    return outcome
+
+
+def _finding(event: ExecuteTransform, folder: Path) -> FindInput:
+    """The inputs as they stood then."""
     heads = {each.dataset_id: each.new_block_hash or each.prev_block_hash for each in event.query_inputs}
 
     async def find(dataset_id: DatasetId) -> Dataset:
@@ -82,9 +92,7 @@ async def _step(ours: Dataset, event: ExecuteTransform, block: HashedBlock, fold
         await refs.compare_and_swap(HEAD, expected=None, new=head)
         return Dataset(open_dataset(str(source)).objects, refs)
 
-    outcome = await transform(ours, find, engine, system_time=block.block.system_time)
-    assert outcome is not None
-    return outcome
+    return find
 
 
 def _datasets(folder: Path) -> Iterator[Path]:

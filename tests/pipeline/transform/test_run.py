@@ -240,7 +240,7 @@ async def test_other_columns_than_before_are_refused(large: Workshop) -> None:
 
 async def test_an_engine_that_is_not_there_is_named(large: Workshop) -> None:
     await large.add("flinked", query_over(LARGE, "cities", engine="flink"))
-    with pytest.raises(UnsupportedOperation, match="no engine 'flink'"):
+    with pytest.raises(UnsupportedOperation, match="engine 'flink' of the transform is not configured"):
         await large.step("flinked", on=3)
 
 
