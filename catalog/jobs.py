@@ -28,7 +28,10 @@ POLL: Final = "poll"
 TRANSFORM: Final = "transform"
 """The kind that brings a derivative up to date with its inputs."""
 
-KINDS: Final = (POLL, TRANSFORM)
+VERIFY: Final = "verify"
+"""The kind that checks a dataset and repeats its transform."""
+
+KINDS: Final = (POLL, TRANSFORM, VERIFY)
 
 
 def kind_for(dataset_kind: DatasetKind) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from catalog.catalog import open_catalog
-from catalog.jobs import POLL, TRANSFORM, ClaimedJob
+from catalog.jobs import POLL, TRANSFORM, VERIFY, ClaimedJob
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
 from cli.fetching import fetch_options
@@ -18,6 +18,7 @@ from repo_server.config import Settings, allowed_variables
 from repo_server.ingesting import ForeignEngine
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
+from verify.verify_job import VerifyJob
 from verify.worker import LOG, JobWorker
 
 
@@ -34,6 +35,7 @@ async def run_worker(
         client = _client(settings)
         polling = _polling(settings, opened, client, allowed)
         deriving = DeriveJob(opened, client, ForeignEngine(settings), lambda: now_or(None), settings.engines)
+        verifying = VerifyJob(opened, ForeignEngine(settings))
 
         async def poll(job: ClaimedJob) -> dict[str, object]:
             return await polling.run(job.id.dataset_id, foreign=job.foreign)
@@ -41,7 +43,11 @@ async def run_worker(
         async def derive(job: ClaimedJob) -> dict[str, object]:
             return await deriving.run(job.id.dataset_id, foreign=job.foreign)
 
-        worker = JobWorker(catalog.jobs, {POLL: poll, TRANSFORM: derive}, redacted=redacted)
+        async def verify(job: ClaimedJob) -> dict[str, object]:
+            return await verifying.run(job.id.dataset_id)
+
+        kinds = {POLL: poll, TRANSFORM: derive, VERIFY: verify}
+        worker = JobWorker(catalog.jobs, kinds, redacted=redacted)
         async with stop_asked(attached=attached) as stop:
             on_ready()
             await (worker.run_all_due() if once else worker.run_until(stop, grace_s=settings.stop_s))

@@ -98,6 +98,32 @@ def test_what_was_made_of_a_damaged_dataset_is_invalid_too(repository: Path) -> 
     assert {step["verdict"] for step in reports[1]["steps"]} == {"input-invalid"}
 
 
+def scheduled(repository: Path) -> dict[str, Any]:
+    """The one schedule there is."""
+    (found,) = odf("schedule", "list", "--repo", repository, "--json").json()  # type: ignore[misc]
+    return dict(found)  # type: ignore[call-overload]
+
+
+def test_a_worker_verifies_on_a_schedule_and_the_last_verdict_is_listed(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = LocalEngine(tmp_path / "engine")
+    monkeypatch.setattr("cli.workers.ForeignEngine", lambda _: engine)
+    place = ("--repo", repository)
+    set_to = odf("schedule", "set", FAHRENHEIT, "0 3 * * *", "--verify", *place)
+    assert "verified next at" in set_to.lines[0]
+    for break_it, verdict in ((False, "valid"), (True, "invalid")):
+        if break_it:
+            break_one(repository / FAHRENHEIT)
+        assert odf("schedule", "run-now", FAHRENHEIT, "--verify", *place).code == 0
+        assert odf("worker", "--once", *place).code == 0
+        found = scheduled(repository)
+        assert (found["job"], found["lastError"], found["lastOutcome"]["verdict"]) == ("verify", None, verdict)
+    assert "invalid: damage [" in odf("schedule", "list", *place).lines[1]
+    assert odf("schedule", "remove", FAHRENHEIT, "--verify", *place).code == 0
+    assert odf("schedule", "list", "--json", *place).json() == []
+
+
 def test_a_derivative_without_its_inputs_is_not_called_valid(repository: Path) -> None:
     shutil.rmtree(repository / WEATHER)
     ran = odf("verify", FAHRENHEIT, "--repo", repository)

@@ -1,0 +1,46 @@
+"""Verifying as a job that nobody watches: the verdict and the first finding as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from opendatafabric.did import DatasetId
+from pipeline.ingest import Engine
+from pipeline.transform.input_chains import inputs_in
+from storage.repositories import DatasetRepository
+from verify.replay import Replay
+from verify.report import Report, Severity
+from verify.verification import verify_dataset
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyJob:
+    """Verifies datasets of a repository. ``engine`` runs queries of strangers in a sandbox or not at all."""
+
+    repository: DatasetRepository
+    engine: Engine
+
+    async def run(self, dataset_id: DatasetId) -> dict[str, Any]:
+        """The verdict, and what was looked at. A dataset that is not valid is an outcome, not a failure of the job.
+
+        Raises:
+            DatasetNotFound: it is not here.
+        """
+        dataset = (await self.repository.find(dataset_id)).dataset
+        return outcome_of(await verify_dataset(dataset, Replay(inputs_in(self.repository), self.engine)))
+
+
+def outcome_of(report: Report) -> dict[str, Any]:
+    """A report in a few values; ``finding`` is the first one that weighs most."""
+    weights = list(Severity)
+    heaviest = min(report.findings, key=lambda finding: weights.index(finding.severity), default=None)
+    return {
+        "verdict": report.verdict.value,
+        "head": None if report.head is None else str(report.head),
+        "blocks": report.counts.blocks,
+        "records": report.counts.records,
+        "steps": 0 if report.steps is None else len(report.steps),
+        "findings": len(report.findings) + report.omitted,
+        "finding": None if heaviest is None else next(heaviest.as_lines()),
+    }
