@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +16,12 @@ from pipeline.epochs.classify import POSITION
 from pipeline.epochs.operations import Numbers, carried_operations
 from pipeline.epochs.positions import check_frame, with_positions
 from pipeline.spark_steps import last_step
+from pipeline.transform.in_spark import settings_inside
 from pipeline.transform.records import new_records
 from pipeline.transform.request import TransformRequest
+
+_PARALLEL: Final = {"spark.sql.execution.arrow.localRelationThreshold": "1MB"}
+"""Larger tables are computed in parallel; what Spark keeps in the plan itself is computed while it is planned."""
 
 
 def run_transform(session: SparkSession, request: TransformRequest) -> pa.Table:
@@ -35,7 +40,8 @@ def run_transform(session: SparkSession, request: TransformRequest) -> pa.Table:
         check_operations(table, given.vocabulary)
         found = table.column(given.vocabulary.operation_type_column)
         operations[start : start + len(table)] = found.to_numpy()
-        frames[given.alias] = _positioned(session, table, start)
+        with settings_inside(session, _PARALLEL):
+            frames[given.alias] = _positioned(session, table, start)
     with last_step(session, frames, request.steps, check=check_frame) as frame:
         result = with_positions(frame).toArrow()
     return _with_operations(result, operations, request.vocabulary.operation_type_column)

@@ -32,14 +32,14 @@ DIALECT: Final[Mapping[str, str]] = {
 
 def run_transform(session: SparkSession, request: TransformRequest) -> pa.Table:
     """The rows of the last step; errors as ``compute``."""
-    with _settings(session, DIALECT):
+    with settings_inside(session, DIALECT):
         inputs = {each.alias: _records(session, each) for each in request.inputs}
         with last_step(session, inputs, request.steps, rows_in_order=True) as frame:
             return frame.toArrow()
 
 
 @contextmanager
-def _settings(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+def settings_inside(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
     """Inside, the session has them: there is one for all jobs, which come one after another."""
     before = {name: str(session.conf.get(name)) for name in wanted}
     try:

@@ -141,15 +141,10 @@ async def test_a_newer_dialect_is_refused(workshop: Workshop) -> None:
         await workshop.step("derived", on=3)
 
 
-def test_inputs_that_spark_does_not_keep_in_the_plan_are_read_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    written = Written(tmp_path, Written.table([(0, number) for number in range(1_000)]))
-    before = spark.conf.get("spark.sql.execution.arrow.localRelationThreshold")
-    spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", 0)
-    try:
-        found = written.run(spark, "select event_time, n from input where n % 2 = 1", [])
-    finally:
-        spark.conf.set("spark.sql.execution.arrow.localRelationThreshold", before or "48MB")
-    assert found.column("n").to_pylist() == list(range(1, 1_000, 2))
+def test_large_inputs_keep_their_order_in_parallel(spark: SparkSession, tmp_path: Path) -> None:
+    written = Written(tmp_path, Written.table([(0, number) for number in range(100_000)]))
+    found = written.run(spark, "select event_time, n from input where n % 2 = 1", [])
+    assert found.column("n").to_pylist() == list(range(1, 100_000, 2))
 
 
 @pytest.mark.parametrize("name", ["__odf_position", "__ODF_POSITION", "N"])
