@@ -11,12 +11,9 @@ from typing import Any, Final, get_args
 
 import pyarrow as pa
 
-from opendatafabric.data.arrow_schema import read_legacy_schema
-from opendatafabric.data.arrow_storage import without_views
-from opendatafabric.data.odf_schema import odf_schema_to_arrow
 from opendatafabric.data.slice_format import system_fields
 from opendatafabric.data.vocabulary import DatasetVocabulary
-from opendatafabric.errors import BlockNotFound, NotFound, RefNotFound, UnsupportedVersion
+from opendatafabric.errors import BlockNotFound, NotFound, RefNotFound
 from opendatafabric.instant import Instant
 from opendatafabric.metadata import sources
 from opendatafabric.metadata.block import HashedBlock
@@ -32,6 +29,8 @@ from opendatafabric.metadata.events import (
 )
 from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
+from pipeline.commit import known_event
+from pipeline.prepared import arrow_schema
 from storage.dataset import Dataset
 
 _HAS_STATE: Final = (
@@ -130,7 +129,7 @@ class _Gathered:
         kind = _kind_of(event)
         self.newest.setdefault(kind, event)
         if kind in (AddData, ExecuteTransform):
-            data: DataSlice | None = _known(event, kind).new_data
+            data: DataSlice | None = known_event(event, kind).new_data
             self.slices += [] if data is None else [data]
         if kind in (AddPushSource, SetPollingSource):
             self.merges.append(getattr(event, "merge", None))
@@ -147,7 +146,8 @@ class _Gathered:
         )
 
     def _newest(self, kind: type) -> Any:
-        return _known(self.newest.get(kind), kind)
+        event = self.newest.get(kind)
+        return None if event is None else known_event(event, kind)
 
 
 def _kind_of(event: Any) -> type:
@@ -157,21 +157,11 @@ def _kind_of(event: Any) -> type:
     return type(event)
 
 
-def _known(event: Any, kind: type) -> Any:
-    if isinstance(event, UnknownEvent):
-        raise UnsupportedVersion(f"the dataset has a {kind.__name__} of a newer version", hint="update this software")
-    return event
-
-
 def _arrow_schema(event: SetDataSchema | None, vocabulary: DatasetVocabulary) -> pa.Schema:
     """In plain layouts; before there is a schema, the columns that every slice has."""
     if event is None:
         return pa.schema(system_fields(vocabulary))
-    if event.schema is None:
-        schema = read_legacy_schema(event.raw_arrow_schema or b"")
-    else:
-        schema = odf_schema_to_arrow(event.schema)
-    return without_views(schema.empty_table()).schema.remove_metadata()
+    return arrow_schema(event).remove_metadata()
 
 
 def _primary_key(merges: Iterable[sources.MergeStrategy | None]) -> tuple[str, ...] | None:
