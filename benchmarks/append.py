@@ -19,11 +19,9 @@ import pyarrow.parquet as pq
 
 from benchmarks.harness import Goal, Question, Way, cpu_seconds, main
 from benchmarks.merge import COLUMNS, Root, rows
+from benchmarks.plain_spark import plain_spark
 from benchmarks.processes import Server, command_of, forget_peak, peak_mib, scratch
-from opendatafabric.errors import EngineUnavailable
 from opendatafabric.metadata.sources import MergeStrategyAppend
-from pipeline.java import find_java
-from pipeline.jvm import JvmOptions, start_jvm
 from pipeline.worker_client import WorkerClient
 from pipeline.worker_place import WorkerOptions, WorkerPlace
 
@@ -69,7 +67,7 @@ def many_rows(quick: bool) -> Question:
     count = ROWS // 10 if quick else ROWS
     worker, file, units = Worker(), rows(scratch("rows"), count), count / 1_000_000
     root, target = Root(MergeStrategyAppend(), worker.client), scratch("bare") / "rows.parquet"
-    spark = plain_spark(file, units)
+    spark = by_spark(file, units)
     return Question(
         f"A CSV of {count:,} rows, {file.stat().st_size / 1e6:.0f} MB",
         "Mrow",
@@ -88,23 +86,17 @@ def many_rows(quick: bool) -> Question:
     )
 
 
-def plain_spark(file: Path, units: float) -> Way | None:
+def by_spark(file: Path, units: float) -> Way | None:
     """``read.csv`` and ``write.parquet`` in a warm session."""
-    try:
-        java = find_java()
-    except EngineUnavailable:
+    spark = plain_spark()
+    if spark is None:
         return None
-    from pipeline.session import spark_session  # noqa: PLC0415
-
-    work = scratch("spark")
-    jvm = start_jvm(java, JvmOptions(work, 2 * 1024**3, properties={"spark.local.dir": str(work)}))
-    session, process = spark_session(jvm), Server(0, [jvm.process])
 
     def run() -> None:
-        given = session.read.csv(str(file), schema=", ".join(COLUMNS), header=True)
-        given.write.mode("overwrite").parquet(str(work / "rows"))
+        given = spark.session.read.csv(str(file), schema=", ".join(COLUMNS), header=True)
+        given.write.mode("overwrite").parquet(str(spark.work / "rows"))
 
-    return Way("plain Spark", run, units, lambda: cpu_seconds() + process.cpu())
+    return Way("plain Spark", run, units, lambda: cpu_seconds() + spark.process.cpu())
 
 
 def more_rows(quick: bool) -> Question:

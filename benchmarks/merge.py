@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from benchmarks.harness import Goal, Question, Way, cpu_seconds, main
-from benchmarks.processes import Server, scratch
+from benchmarks.plain_spark import plain_spark
+from benchmarks.processes import scratch
 from opendatafabric.block_ref import HEAD
 from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
 from opendatafabric.dataset_ref import DatasetAlias
@@ -40,9 +41,7 @@ from opendatafabric.metadata.sources import (
     ReadStepCsv,
 )
 from pipeline.ingest import Given, ingest
-from pipeline.java import find_java
 from pipeline.jobs import JOBS, JobContext, load_job
-from pipeline.jvm import JvmOptions, start_jvm
 from pipeline.push_sources import push_source
 from pipeline.worker_client import WorkerClient
 from pipeline.worker_place import JobFolders, WorkerPlace
@@ -203,17 +202,12 @@ def snapshot(quick: bool) -> Question:
 
 def by_hand(slice_file: Path, new: Path, count: int) -> Way | None:
     """The full join that a snapshot is, over one slice, its changes written as Parquet; in a warm session."""
-    try:
-        java = find_java()
-    except EngineUnavailable:
+    spark = plain_spark()
+    if spark is None:
         return None
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-    from pipeline.session import spark_session  # noqa: PLC0415
-
-    work = scratch("spark")
-    jvm = start_jvm(java, JvmOptions(work, 2 * 1024**3, properties={"spark.local.dir": str(work)}))
-    session, process = spark_session(jvm), Server(0, [jvm.process])
+    session, work = spark.session, spark.work
     names = [column.split()[0] for column in COLUMNS]
 
     def run() -> None:
@@ -226,7 +220,7 @@ def by_hand(slice_file: Path, new: Path, count: int) -> Way | None:
         pairs = [F.col(f"{side}.{name}").alias(f"{side}_{name}") for side in ("old", "new") for name in names]
         changed.select(*pairs).orderBy("new_id").write.parquet(str(work / f"changes-{time.monotonic_ns()}"))
 
-    return Way("join by hand in Spark", run, count / 1_000_000, lambda: cpu_seconds() + process.cpu())
+    return Way("join by hand in Spark", run, count / 1_000_000, lambda: cpu_seconds() + spark.process.cpu())
 
 
 def one_row(quick: bool) -> Question:
