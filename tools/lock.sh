@@ -10,7 +10,7 @@ upgrade=${UPGRADE:+--upgrade}
 lock() {
     output=$1
     shift
-    "$uv" pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links \
+    "$uv" pip compile --quiet --universal --generate-hashes \
         --only-binary :all: --no-binary pyspark --no-binary pyftpdlib --python-version 3.11 --custom-compile-command "make lock" $upgrade -o "requirements/$output.txt" "$@"
 }
 
