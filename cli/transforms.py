@@ -34,7 +34,7 @@ async def derive_and_print(
             inputs_in(repository),
             spark_worker(meter.told),
             system_time=now_or(system_time),
-            addresses=Settings().engines,
+            elsewhere=Settings().engines_elsewhere,
         )
     if outcome is None:
         await _print_nothing_done(entry, repository, as_json=as_json)

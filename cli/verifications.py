@@ -48,7 +48,8 @@ async def verify_all(refs: Sequence[str], repository: str, options: VerifyOption
         home = await _home(refs, repository, stack)
         verdicts: dict[DatasetId, Verdict] = {}
         find = _nowhere if home is None else inputs_in(home)
-        replay = Replay(find, ForeignEngine(Settings()), options.timeout_s, verdicts)
+        settings = Settings()
+        replay = Replay(find, ForeignEngine(settings), options.timeout_s, verdicts, settings.engines_elsewhere)
         for place in places if home is None else await _ordered(places, home, recursive=options.recursive):
             report = await _repeated(place, replay)
             if report.dataset_id is not None:

@@ -34,8 +34,8 @@ async def run_worker(
     async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as opened:
         client = _client(settings)
         polling = _polling(settings, opened, client, allowed)
-        deriving = DeriveJob(opened, client, ForeignEngine(settings), lambda: now_or(None), settings.engines)
-        verifying = VerifyJob(opened, ForeignEngine(settings))
+        deriving = DeriveJob(opened, client, ForeignEngine(settings), lambda: now_or(None), settings.engines_elsewhere)
+        verifying = VerifyJob(opened, ForeignEngine(settings), settings.engines_elsewhere)
 
         async def poll(job: ClaimedJob) -> dict[str, object]:
             return await polling.run(job.id.dataset_id, foreign=job.foreign)

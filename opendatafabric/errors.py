@@ -304,6 +304,12 @@ class EngineUnavailable(OdfError):
     code = "engine-unavailable"
 
 
+class EngineFailed(EngineUnavailable):
+    """What runs queries is there and could not do this one; the reason is its own, and lies not in the query."""
+
+    code = "engine-failed"
+
+
 class EngineDied(EngineUnavailable):
     """What runs queries ended in the middle; another is started for the next job."""
 

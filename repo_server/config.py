@@ -17,6 +17,7 @@ from catalog.visibility import Visibility
 from opendatafabric.errors import MalformedInput
 from opendatafabric.limits import INGEST_BYTES_MAX, OBJECT_BYTES_MAX
 from pipeline.cluster import LOCAL_MASTER, check_master
+from pipeline.engine_contract.elsewhere import EnginesElsewhere, parse_engine_place
 from pipeline.worker_place import WorkerOptions
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
@@ -51,12 +52,15 @@ def _words(given: object) -> object:
 
 
 def _engine_addresses(given: dict[str, str]) -> dict[str, str]:
-    """Names in lower case, as they are compared; each with a host and a port."""
-    for name, address in given.items():
-        host, colon, port = address.rpartition(":")
-        if not (host and colon and port.isascii() and port.isdigit()):
-            raise ValueError(f"the engine {name} has no address HOST:PORT")
-    return {name.lower(): address for name, address in given.items()}
+    """Names in lower case, as they are compared."""
+    return {name.lower(): _engine_place(name, place) for name, place in given.items()}
+
+
+def _engine_place(name: str, place: str) -> str:
+    try:
+        return parse_engine_place(place)
+    except MalformedInput as error:
+        raise ValueError(f"engine {name}: {error.message}; expected: {error.expected}") from None
 
 
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(_place)]
@@ -204,7 +208,7 @@ class Settings(BaseSettings):
         False, description="let queries of strangers run where the kernel offers no sandbox"
     )
     engines: Annotated[dict[str, str], AfterValidator(_engine_addresses)] = Field(
-        default_factory=dict, description='engines that run elsewhere, by name, as JSON: {"flink": "127.0.0.1:2884"}'
+        default_factory=dict, description='engines that run elsewhere, by name, as JSON: {"flink": "grpc://…:2884"}'
     )
     ethereum_nodes: dict[int, SecretStr] = Field(
         default_factory=dict,
@@ -253,6 +257,11 @@ class Settings(BaseSettings):
             idle_s=self.spark_idle_s,
             unsandboxed_foreign_queries=self.spark_unsandboxed_foreign_queries,
         )
+
+    @property
+    def engines_elsewhere(self) -> EnginesElsewhere:
+        """Engines that are asked by the contract."""
+        return EnginesElsewhere(self.engines)
 
     @property
     def ipfs_key_path(self) -> Path:

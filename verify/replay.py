@@ -11,12 +11,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import (
     ChainsDiverged,
+    EngineDied,
+    EngineFailed,
+    EngineUnavailable,
     HashMismatch,
     IncompatibleSchema,
     MalformedBlock,
@@ -33,12 +35,14 @@ from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
 from pipeline.commit import position_at
+from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.given_slices import give_slice
 from pipeline.ingest import Engine, folders_of
 from pipeline.transform.input_chains import FindInput, planned_step
+from pipeline.transform.made import MadeStep
 from pipeline.transform.plan import TransformPlan
 from pipeline.transform.request import ENGINES
-from pipeline.transform.run import compute_step
+from pipeline.transform.run import make_step
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 from verify.replay_inputs import ReplayInputs
@@ -50,6 +54,9 @@ from verify.step_comparison import differing_inputs, differing_output, same_reco
 _VERDICTS: Final[tuple[tuple[type[OdfError], StepVerdict], ...]] = (
     (UnsupportedOperation, StepVerdict.UNSUPPORTED_ENGINE),
     (UnsupportedVersion, StepVerdict.UNSUPPORTED_ENGINE),
+    (EngineDied, StepVerdict.ENGINE_ERROR),
+    (EngineFailed, StepVerdict.ENGINE_ERROR),
+    (EngineUnavailable, StepVerdict.UNSUPPORTED_ENGINE),
     (IncompatibleSchema, StepVerdict.MISMATCH),
     (HashMismatch, StepVerdict.INPUT_INVALID),
     (ChainsDiverged, StepVerdict.INPUT_INVALID),
@@ -67,12 +74,14 @@ class Replay:
     """How steps are repeated: where inputs are, which engine computes, how long one step may take.
 
     ``verdicts`` are those of datasets that were verified before: what was made of an invalid one is invalid too.
+    Engines that are ``elsewhere`` are asked instead of ours.
     """
 
     find: FindInput
     engine: Engine
     timeout_s: float = REPLAY_STEP_S_MAX
     verdicts: Mapping[DatasetId, Verdict] = field(default_factory=dict)
+    elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
     async def steps(self, dataset: Dataset, hashes: list[Multihash]) -> AsyncIterator[ReplayedStep]:
         """The steps among those blocks of a sound chain, the oldest first, each made again.
@@ -91,7 +100,7 @@ class Replay:
         if untrusted is not None:
             return step.ended(*untrusted)
         try:
-            return await step.repeated(self.engine, self.timeout_s)
+            return await step.repeated(self)
         except TimeoutError:
             late = StepDifference(f"the step took more than {self.timeout_s:g} seconds", hint="give it more time")
             return step.ended(StepVerdict.TIMED_OUT, late)
@@ -107,33 +116,39 @@ class _Step:
     event: ExecuteTransform
     inputs: ReplayInputs
 
-    async def repeated(self, engine: Engine, timeout_s: float) -> ReplayedStep:
+    async def repeated(self, replay: Replay) -> ReplayedStep:
         """The step made again and compared; errors are those of what it needs."""
         before = self.block.block.prev_block_hash
         assert before is not None  # a rule of the chain
         position = await position_at(self.dataset, before)
         pins = await self.inputs.pinned(self.event)
         plan, inputs = await planned_step(position, self.inputs.find, as_of=pins)
-        _check_engine(plan)
+        _check_engine(plan, replay.elsewhere)
         differing = differing_inputs(self.event, plan)
         if differing:
             return self.ended(StepVerdict.MISMATCH, *differing)
-        async with folders_of(engine) as folders, asyncio.timeout(timeout_s):
-            answer, made = await compute_step(plan, inputs, engine, folders, system_time=self.block.block.system_time)
-            rows = await self._differing_rows(answer.data, made, folders)
-        differences = differing_output(self.event, plan, answer.data, rows)
+        async with folders_of(replay.engine) as folders, asyncio.timeout(replay.timeout_s):
+            made = await make_step(
+                plan,
+                inputs,
+                self.dataset,
+                replay.engine,
+                folders,
+                system_time=self.block.block.system_time,
+                elsewhere=replay.elsewhere,
+            )
+            rows = await self._differing_rows(made, folders)
+        differences = differing_output(self.event, made, rows)
         verdict = StepVerdict.MISMATCH if differences else StepVerdict.VALID
-        return self.ended(verdict, *differences, rows=rows, records_found=_count(answer.data))
+        return self.ended(verdict, *differences, rows=rows, records_found=_count(made.answer.data))
 
-    async def _differing_rows(
-        self, data: DataSlice | None, made: Path, folders: JobFolders
-    ) -> tuple[RowDifference, ...]:
-        recorded = self.event.new_data
+    async def _differing_rows(self, made: MadeStep, folders: JobFolders) -> tuple[RowDifference, ...]:
+        recorded, data = self.event.new_data, made.answer.data
         if recorded is None or data is None or same_records(recorded, data):
             return ()
         theirs = await give_slice(self.dataset, recorded.physical_hash, folders)
         first = recorded.offset_interval.start
-        return await asyncio.to_thread(row_differences, theirs, made, first_offset=first)
+        return await asyncio.to_thread(row_differences, theirs, made.made, first_offset=first)
 
     def ended(
         self,
@@ -147,10 +162,14 @@ class _Step:
         return ReplayedStep(number, self.block.hash, verdict, differences, rows, expected, records_found)
 
 
-def _check_engine(plan: TransformPlan) -> None:
-    engine = plan.transform.transform.engine
-    if engine.lower() not in ENGINES:
-        raise UnsupportedOperation(f"there is no engine '{engine}' here", expected=" or ".join(ENGINES))
+def _check_engine(plan: TransformPlan, elsewhere: EnginesElsewhere) -> None:
+    transform = plan.transform.transform
+    if transform.engine.lower() not in ENGINES and elsewhere.place_of(transform) is None:
+        raise UnsupportedOperation(
+            f"there is no engine '{transform.engine}' here",
+            expected=" or ".join(ENGINES),
+            hint="if it runs somewhere, ODF_ENGINES says where",
+        )
 
 
 def _count(data: DataSlice | None) -> int:

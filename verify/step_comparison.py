@@ -10,6 +10,7 @@ from itertools import zip_longest
 
 from opendatafabric.metadata.events import ExecuteTransform, ExecuteTransformInput
 from opendatafabric.metadata.slices import DataSlice
+from pipeline.transform.made import MadeStep
 from pipeline.transform.plan import TransformPlan
 from verify.replayed import RowDifference, StepDifference
 
@@ -27,13 +28,13 @@ def differing_inputs(recorded: ExecuteTransform, plan: TransformPlan) -> tuple[S
 
 
 def differing_output(
-    recorded: ExecuteTransform, plan: TransformPlan, made: DataSlice | None, rows: tuple[RowDifference, ...]
+    recorded: ExecuteTransform, made: MadeStep, rows: tuple[RowDifference, ...]
 ) -> tuple[StepDifference, ...]:
     """Records and watermark that are not those of the block; ``rows`` are the first that differ."""
-    found = [*_records(recorded.new_data, made, rows)]
-    if recorded.new_watermark != plan.watermark:
+    found = [*_records(recorded.new_data, made.answer.data, rows)]
+    if recorded.new_watermark != made.watermark:
         message = "the watermark is not that of the inputs"
-        found.append(StepDifference(message, _text(recorded.new_watermark), _text(plan.watermark)))
+        found.append(StepDifference(message, _text(recorded.new_watermark), _text(made.watermark)))
     return tuple(found)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opendatafabric.did import DatasetId
+from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.ingest import Engine
 from pipeline.transform.input_chains import inputs_in
 from storage.repositories import DatasetRepository
@@ -16,10 +17,12 @@ from verify.verification import verify_dataset
 
 @dataclass(frozen=True, slots=True)
 class VerifyJob:
-    """Verifies datasets of a repository. ``engine`` runs queries of strangers in a sandbox or not at all."""
+    """Verifies datasets of a repository. ``engine`` runs queries of strangers in a sandbox or not at all; engines that
+    are ``elsewhere`` are asked instead."""
 
     repository: DatasetRepository
     engine: Engine
+    elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
     async def run(self, dataset_id: DatasetId) -> dict[str, Any]:
         """The verdict, and what was looked at. A dataset that is not valid is an outcome, not a failure of the job.
@@ -28,7 +31,8 @@ class VerifyJob:
             DatasetNotFound: it is not here.
         """
         dataset = (await self.repository.find(dataset_id)).dataset
-        return outcome_of(await verify_dataset(dataset, Replay(inputs_in(self.repository), self.engine)))
+        replay = Replay(inputs_in(self.repository), self.engine, elsewhere=self.elsewhere)
+        return outcome_of(await verify_dataset(dataset, replay))
 
 
 def outcome_of(report: Report) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import grpc
 
 from opendatafabric.codec.engine_codec import encode_grpc
-from opendatafabric.errors import EngineDied, EngineUnavailable, InvalidQuery, OdfError
+from opendatafabric.errors import EngineDied, EngineFailed, EngineUnavailable, InvalidQuery, OdfError
 from pipeline.engine_contract.methods import MESSAGE_OPTIONS, Method, Request, Success
 
 _OPTIONS: Final = [*MESSAGE_OPTIONS, ("grpc.enable_http_proxy", 0)]
@@ -29,7 +29,8 @@ async def ask(
 
     Raises:
         InvalidQuery: in the engine's words.
-        EngineUnavailable: nobody listens there, it took longer than ``timeout_s``, or the engine failed.
+        EngineUnavailable: nobody listens there.
+        EngineFailed: it took longer than ``timeout_s``, or failed for a reason of its own.
         EngineDied: the answer ended in the middle.
         ProtocolViolation, UnsupportedVersion: what is there is no engine, or a newer one.
     """
@@ -56,7 +57,7 @@ def _success(address: str, method: Method[Request, Success], answer: Any) -> Suc
     if isinstance(answer, method.success):
         return answer
     if hasattr(answer, "backtrace"):
-        raise EngineUnavailable(f"the engine at {address} failed: {answer.message}", hint="its log may say more")
+        raise EngineFailed(f"the engine at {address} failed: {answer.message}", hint="its log may say more")
     raise InvalidQuery(f"the query failed: {answer.message}")
 
 
@@ -66,5 +67,5 @@ def _told(address: str, error: Any) -> OdfError:
     if code is grpc.StatusCode.UNAVAILABLE:
         return EngineUnavailable(f"no engine answers at {address}", hint="start it, or correct its address")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return EngineUnavailable(f"the engine at {address} took too long")
+        return EngineFailed(f"the engine at {address} took too long")
     return EngineDied(f"the engine at {address} broke off: {code.name.lower()}: {error.details()}")

@@ -49,7 +49,7 @@ async def made_at(
     """What the engine at ``address`` makes of the step.
 
     Raises:
-        InvalidQuery, EngineUnavailable, EngineDied, UnsupportedVersion: as ``client.ask``.
+        InvalidQuery, EngineUnavailable, EngineFailed, EngineDied, UnsupportedVersion: as ``client.ask``.
         ProtocolViolation: what it made is not what it says.
         IncompatibleSchema: its columns are not those of the dataset.
         StorageError: the last checkpoint cannot be read.
@@ -60,8 +60,9 @@ async def made_at(
     said = await ask(address, TRANSFORM, asked, timeout_s=JOB_S_MAX)
     answer = await _looked_at(_answer, request, said)
     left = await _looked_at(_checkpoint, checkpoint)
-    event = plan.event_of(answer.data, _not_back(said.new_watermark, plan.position.state.watermark), left)
-    return MadeStep(answer, event, request.made, None if left is None else checkpoint)
+    watermark = _not_back(said.new_watermark, plan.position.state.watermark)
+    event = plan.event_of(answer.data, watermark, left)
+    return MadeStep(answer, event, watermark, request.made, None if left is None else checkpoint)
 
 
 def _asked(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from opendatafabric.did import DatasetId
 from opendatafabric.instant import Instant
 from pipeline.commit import counted
+from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.ingest import Engine
 from pipeline.transform.input_chains import inputs_in
 from pipeline.transform.run import transform
@@ -18,13 +19,13 @@ from storage.repositories import DatasetRepository
 @dataclass(frozen=True, slots=True)
 class DeriveJob:
     """Brings derivatives of a repository up to date. ``foreign_engine`` runs queries of strangers in a sandbox or not
-    at all. ``addresses`` are as in ``transform``."""
+    at all. Engines that are ``elsewhere`` are asked instead."""
 
     repository: DatasetRepository
     engine: Engine
     foreign_engine: Engine
     clock: Callable[[], Instant]
-    addresses: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
     async def run(self, dataset_id: DatasetId, *, foreign: bool) -> dict[str, Any]:
         """Make the next step, if there is one; how many blocks and records that made.
@@ -40,6 +41,6 @@ class DeriveJob:
             inputs_in(self.repository),
             engine,
             system_time=self.clock(),
-            addresses=self.addresses,
+            elsewhere=self.elsewhere,
         )
         return counted([] if outcome is None else [outcome])

@@ -13,10 +13,14 @@ from pipeline.ingest_request import IngestAnswer
 
 @dataclass(frozen=True, slots=True)
 class MadeStep:
-    """``event`` is what the next block says, if there is one; ``made`` and ``checkpoint`` the files it names."""
+    """``event`` is what the next block says, if there is one; ``made`` and ``checkpoint`` the files it names.
+
+    ``watermark`` is the one after the step, also where there is nothing that a block may say.
+    """
 
     answer: IngestAnswer
     event: ExecuteTransform | None
+    watermark: Instant | None
     made: Path
     checkpoint: Path | None = None
 

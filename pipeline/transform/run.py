@@ -7,7 +7,7 @@ one that comes second finds the head moved, and fails.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ from opendatafabric.errors import HashMismatch
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.slices import DataSlice
 from pipeline.commit import Outcome, position_of, run_commit
+from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.given_slices import give_slice
 from pipeline.ingest import Engine, folders_of
 from pipeline.ingest_request import IngestAnswer
@@ -29,7 +30,6 @@ from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 
 JOB: Final = "transform"
-NO_ADDRESSES: Final[Mapping[str, str]] = {}
 
 
 async def transform(
@@ -38,12 +38,11 @@ async def transform(
     engine: Engine,
     *,
     system_time: Instant,
-    addresses: Mapping[str, str] = NO_ADDRESSES,
+    elsewhere: EnginesElsewhere = NONE_ELSEWHERE,
 ) -> Outcome | None:
     """Bring a derivative up to date with its inputs; ``None`` if nothing is new in them, or one has no schema yet.
 
-    ``addresses`` are those of engines that are asked instead of ours, by the lower-case names that transforms have for
-    them.
+    Engines that are ``elsewhere`` are asked instead of ours.
 
     Raises:
         UnsupportedOperation: no derivative, or its inputs were changed in a way that chains do not allow.
@@ -51,7 +50,7 @@ async def transform(
         ChainsDiverged: the history of an input was replaced.
         HashMismatch: a slice of an input is damaged.
         InvalidQuery, IncompatibleSchema, MalformedData, LimitExceeded: the queries, or what they give, do not hold.
-        EngineUnavailable, EngineDied: there is no engine, or it ended in the middle.
+        EngineUnavailable, EngineFailed, EngineDied: there is no engine, it failed, or it ended in the middle.
         RefConflict, ChainError, StorageError: as ``run_commit``; the head has not moved then either.
     """
     async with folders_of(engine) as folders:
@@ -60,25 +59,11 @@ async def transform(
         plan, inputs = await planned_step(await position_of(dataset), _recalled(find, chains))
         if not plan.is_due:
             return None
-        address = addresses.get(plan.transform.transform.engine.lower())
-        if address is None:
-            answer, made = await compute_step(plan, inputs, engine, folders, system_time=system_time)
-            step = MadeStep(answer, plan.event(answer.data), made)
-        else:
-            request = await _request(plan, inputs, folders, system_time)
-            step = await _made_at(address, plan, request, dataset, folders)
+        step = await make_step(plan, inputs, dataset, engine, folders, system_time=system_time, elsewhere=elsewhere)
         planned = step.planned(plan.position, system_time)
         outcome = await run_commit(dataset, planned)
         await chains.note(dataset, outcome.new_head, plan.position.state)
         return outcome
-
-
-async def _made_at(
-    address: str, plan: TransformPlan, request: TransformRequest, dataset: Dataset, folders: JobFolders
-) -> MadeStep:
-    from pipeline.engine_contract.remote_step import made_at  # noqa: PLC0415 - of the extra `spark`
-
-    return await made_at(address, plan, request, dataset, folders)
 
 
 def _recalled(find: FindInput, chains: KnownChains) -> FindInput:
@@ -92,20 +77,33 @@ def _recalled(find: FindInput, chains: KnownChains) -> FindInput:
     return find_and_recall
 
 
-async def compute_step(
-    plan: TransformPlan, inputs: list[Dataset], engine: Engine, folders: JobFolders, *, system_time: Instant
-) -> tuple[IngestAnswer, Path]:
-    """What the engine makes of a step over ``inputs``, and the file of its slice, which is there if it has records.
+async def make_step(
+    plan: TransformPlan,
+    inputs: Sequence[Dataset],
+    dataset: Dataset,
+    engine: Engine,
+    folders: JobFolders,
+    *,
+    system_time: Instant,
+    elsewhere: EnginesElsewhere = NONE_ELSEWHERE,
+) -> MadeStep:
+    """What the engine that the transform of ``dataset`` names makes of a step over ``inputs``. Nothing is appended.
 
     Raises:
         HashMismatch, InvalidQuery, EngineUnavailable, …: as ``transform``.
     """
     request = await _request(plan, inputs, folders, system_time)
-    return IngestAnswer.from_message(await engine.run(JOB, request.to_message())), request.made
+    address = elsewhere.place_of(plan.transform.transform)
+    if address is None:
+        answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
+        return MadeStep(answer, plan.event(answer.data), plan.watermark, request.made)
+    from pipeline.engine_contract.remote_step import made_at  # noqa: PLC0415 - of the extra `spark`
+
+    return await made_at(address, plan, request, dataset, folders)
 
 
 async def _request(
-    plan: TransformPlan, inputs: list[Dataset], folders: JobFolders, system_time: Instant
+    plan: TransformPlan, inputs: Sequence[Dataset], folders: JobFolders, system_time: Instant
 ) -> TransformRequest:
     given = [await _given(each, dataset, folders) for each, dataset in zip(plan.inputs, inputs, strict=True)]
     return TransformRequest(

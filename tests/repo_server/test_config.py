@@ -9,13 +9,13 @@ from repo_server.config import Settings, environment_of
 
 
 def test_engines_are_named_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ODF_ENGINES", '{"Flink": "127.0.0.1:2884", "mine": "[::1]:5544"}')
+    monkeypatch.setenv("ODF_ENGINES", '{"Flink": "127.0.0.1:2884", "mine": "grpc://[::1]:5544"}')
     assert Settings().engines == {"flink": "127.0.0.1:2884", "mine": "[::1]:5544"}
 
 
-@pytest.mark.parametrize("address", ["", "host", "host:", ":2884", "host:port"])
+@pytest.mark.parametrize("address", ["", "host", "host:", ":2884", "host:port", "http://host:1", "grpc://"])
 def test_an_engine_without_host_and_port_is_refused(address: str) -> None:
-    with pytest.raises(ValidationError, match="flink has no address HOST:PORT"):
+    with pytest.raises(ValidationError, match=r"flink: .* no address of an engine; expected: grpc://HOST:PORT"):
         Settings(engines={"flink": address})
 
 

@@ -12,8 +12,12 @@ from opendatafabric.errors import DatasetNotFound
 from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.multihash import physical_hash
+from pipeline.engine_contract.elsewhere import EnginesElsewhere
+from pipeline.engine_contract.served import ServedEngine
+from pipeline.engine_contract.server import serving
 from storage.memory import MemoryObjectStore
 from tests.pipeline.datasets import blocks_of, day
+from tests.pipeline.local_engine import LocalEngine
 from tests.pipeline.transform.derived import Workshop, id_of, query_over
 from tests.verify.replaying import (
     LARGE,
@@ -252,6 +256,7 @@ async def test_an_engine_that_is_not_here_is_unsupported_and_never_valid(large: 
     assert verdicts(report) == [VALID, VALID, StepVerdict.UNSUPPORTED_ENGINE]
     assert report.verdict is Verdict.ERROR
     assert "flink" in report.findings[0].message
+    assert "ODF_ENGINES" in (report.findings[0].hint or "")
 
 
 async def test_an_engine_that_dies_leaves_it_open(large: Workshop, tmp_path: Path) -> None:
@@ -281,3 +286,21 @@ async def test_a_changed_query_counts_from_its_block_on(large: Workshop) -> None
     await large.push("cities", on=7, bucha=1, rivne=50)
     await large.step("large", on=8)
     assert verdicts(await verified(large)) == [VALID, VALID, VALID]
+
+
+async def test_an_engine_elsewhere_is_asked_by_the_contract(large: Workshop, tmp_path: Path) -> None:
+    engine = ServedEngine(LocalEngine(tmp_path / "engine"), tmp_path)
+    dying = Dying(tmp_path / "dying")
+    async with serving(engine, host="127.0.0.1", port=0) as port:
+        elsewhere = EnginesElsewhere({"datafusion": f"127.0.0.1:{port}"})
+        assert verdicts(await verified(large, engine=dying, elsewhere=elsewhere)) == [VALID, VALID]
+        await falsify(large, with_value("population", 1, 21), step=0)
+        report = await verified(large, engine=dying, elsewhere=elsewhere)
+    assert verdicts(report) == [MISMATCH, VALID]
+    assert report.findings[-1].message == "records differ at offset 1 in column 'population'"
+
+
+async def test_where_no_engine_answers_it_is_unsupported(large: Workshop) -> None:
+    report = await verified(large, elsewhere=EnginesElsewhere({"datafusion": "127.0.0.1:1"}))
+    assert set(verdicts(report)) == {StepVerdict.UNSUPPORTED_ENGINE}
+    assert "127.0.0.1:1" in report.findings[0].message

@@ -25,6 +25,7 @@ from opendatafabric.metadata.events import SetDataSchema
 from opendatafabric.metadata.slices import OffsetInterval
 from pipeline.commit import Outcome
 from pipeline.engine_contract.checkpoint import read_checkpoint
+from pipeline.engine_contract.elsewhere import EnginesElsewhere
 from pipeline.engine_contract.served import ServedEngine
 from pipeline.engine_contract.server import serving
 from pipeline.transform.run import transform
@@ -60,10 +61,10 @@ class OddEngine:
 
 
 @asynccontextmanager
-async def listening(engine: Any) -> AsyncIterator[dict[str, str]]:
-    """The addresses of an engine that calls itself ``elsewhere``."""
+async def listening(engine: Any) -> AsyncIterator[EnginesElsewhere]:
+    """An engine that calls itself ``elsewhere``, and stands for ours."""
     async with serving(engine, host="127.0.0.1", port=0) as port:
-        yield dict.fromkeys(("elsewhere", "datafusion"), f"127.0.0.1:{port}")
+        yield EnginesElsewhere(dict.fromkeys(("elsewhere", "datafusion"), f"127.0.0.1:{port}"))
 
 
 @pytest.fixture
@@ -78,9 +79,9 @@ async def shop(tmp_path: Path) -> Workshop:
     return shop
 
 
-async def step(shop: Workshop, name: str, addresses: dict[str, str], *, on: int) -> Outcome | None:
+async def step(shop: Workshop, name: str, elsewhere: EnginesElsewhere, *, on: int) -> Outcome | None:
     dataset = shop.datasets[name]
-    return await transform(dataset, shop.find, shop.engine, system_time=day(on), addresses=addresses)
+    return await transform(dataset, shop.find, shop.engine, system_time=day(on), elsewhere=elsewhere)
 
 
 def records(*populations: int, first: int = 0, **columns: pa.DataType) -> pa.Table:
@@ -97,8 +98,8 @@ def records(*populations: int, first: int = 0, **columns: pa.DataType) -> pa.Tab
 async def test_a_step_is_the_same_as_ours_and_has_a_checkpoint(shop: Workshop, tmp_path: Path) -> None:
     await shop.add("here", query_over(LARGE, "cities"))
     for number in (3, 5):
-        async with listening(ServedEngine(shop.engine, tmp_path / "engine")) as addresses:
-            await step(shop, "large", addresses, on=number)
+        async with listening(ServedEngine(shop.engine, tmp_path / "engine")) as elsewhere:
+            await step(shop, "large", elsewhere, on=number)
         await shop.step("here", on=number)
         await shop.push("cities", on=number + 1, dnipro=15)
     ours, theirs = await shop.steps("here"), await shop.steps("large")
@@ -121,8 +122,8 @@ async def test_a_step_is_the_same_as_ours_and_has_a_checkpoint(shop: Workshop, t
 @pytest.mark.parametrize("derivative", derivatives("datasets"), ids=lambda path: path.name)
 async def test_recorded_steps_are_the_same_by_the_contract(derivative: Path, tmp_path: Path) -> None:
     engine = LocalEngine(tmp_path / "engine")
-    async with listening(ServedEngine(engine, tmp_path / "engine")) as addresses:
-        both = await remade(derivative, engine, addresses)
+    async with listening(ServedEngine(engine, tmp_path / "engine")) as elsewhere:
+        both = await remade(derivative, engine, elsewhere)
     assert both.ours == both.theirs
 
 
@@ -133,19 +134,19 @@ async def test_recorded_steps_of_spark_are_the_same_by_the_contract(
     engine = LocalEngine(tmp_path / "engine", lambda: spark)
     (derivative,) = [path for path in derivatives("datasets-spark") if path.name == name]
     async with serving(ServedEngine(engine, tmp_path / "engine"), host="127.0.0.1", port=0) as port:
-        both = await remade(derivative, engine, {"spark": f"127.0.0.1:{port}"})
+        both = await remade(derivative, engine, EnginesElsewhere({"spark": f"127.0.0.1:{port}"}))
     assert both.ours == both.theirs
 
 
 async def test_the_last_checkpoint_is_given_to_the_next_step(shop: Workshop) -> None:
     engine = OddEngine(TransformResponseSuccess(OffsetInterval(0, 1), day(2)), records(30, 20))
-    async with listening(engine) as addresses:
-        outcome = await step(shop, "odd", addresses, on=3)
+    async with listening(engine) as elsewhere:
+        outcome = await step(shop, "odd", elsewhere, on=3)
         assert outcome is not None
         assert (outcome.answer.rows.read, outcome.answer.rows.appended) == (3, 2)
         engine.said, engine.records = TransformResponseSuccess(None, day(4)), None
         await shop.push("cities", on=4, dnipro=15)
-        await step(shop, "odd", addresses, on=5)
+        await step(shop, "odd", elsewhere, on=5)
     first, second = engine.asked
     assert (first.prev_checkpoint_path, first.next_offset, second.next_offset) == (None, 0, 2)
     assert second.prev_checkpoint_path is not None
@@ -159,12 +160,12 @@ async def test_the_last_checkpoint_is_given_to_the_next_step(shop: Workshop) -> 
 
 async def test_a_watermark_of_the_engine_that_goes_back_is_not_taken(shop: Workshop) -> None:
     engine = OddEngine(TransformResponseSuccess(OffsetInterval(0, 0), day(2)), records(30))
-    async with listening(engine) as addresses:
-        await step(shop, "odd", addresses, on=3)
+    async with listening(engine) as elsewhere:
+        await step(shop, "odd", elsewhere, on=3)
         engine.said = TransformResponseSuccess(OffsetInterval(1, 1), day(1))
         engine.records = records(30, first=1)
         await shop.push("cities", on=4, dnipro=15)
-        await step(shop, "odd", addresses, on=5)
+        await step(shop, "odd", elsewhere, on=5)
     assert [each.new_watermark for each in await shop.steps("odd")] == [day(2), day(2)]
 
 
@@ -183,33 +184,33 @@ async def test_a_slice_that_is_not_what_the_engine_says_is_not_committed(
     shop: Workshop, said: OffsetInterval, made: pa.Table | None, family: type[OdfError]
 ) -> None:
     head = await shop.datasets["odd"].head()
-    async with listening(OddEngine(TransformResponseSuccess(said), made)) as addresses:
+    async with listening(OddEngine(TransformResponseSuccess(said), made)) as elsewhere:
         with pytest.raises(family):
-            await step(shop, "odd", addresses, on=3)
+            await step(shop, "odd", elsewhere, on=3)
     assert await shop.datasets["odd"].head() == head
 
 
 async def test_other_columns_than_before_are_refused(shop: Workshop) -> None:
     engine = OddEngine(TransformResponseSuccess(OffsetInterval(0, 0)), records(30))
-    async with listening(engine) as addresses:
-        await step(shop, "odd", addresses, on=3)
+    async with listening(engine) as elsewhere:
+        await step(shop, "odd", elsewhere, on=3)
         engine.said = TransformResponseSuccess(OffsetInterval(1, 1))
         engine.records = records(30, first=1, more=pa.string())
         await shop.push("cities", on=4, dnipro=15)
         with pytest.raises(IncompatibleSchema) as told:
-            await step(shop, "odd", addresses, on=5)
+            await step(shop, "odd", elsewhere, on=5)
     assert "more string" in str(told.value.found)
 
 
 async def test_a_query_that_does_not_hold_is_told_in_the_words_of_the_engine(shop: Workshop, tmp_path: Path) -> None:
     await shop.add("wrong", query_over("select nothing from cities", "cities"))
-    async with listening(ServedEngine(shop.engine, tmp_path / "engine")) as addresses:
+    async with listening(ServedEngine(shop.engine, tmp_path / "engine")) as elsewhere:
         with pytest.raises(InvalidQuery, match="nothing"):
-            await step(shop, "wrong", addresses, on=3)
+            await step(shop, "wrong", elsewhere, on=3)
 
 
 async def test_an_engine_that_is_down_is_told_by_its_address(shop: Workshop) -> None:
-    async with listening(OddEngine(TransformResponseSuccess())) as addresses:
+    async with listening(OddEngine(TransformResponseSuccess())) as elsewhere:
         pass
-    with pytest.raises(EngineUnavailable, match=addresses["elsewhere"]):
-        await step(shop, "odd", addresses, on=3)
+    with pytest.raises(EngineUnavailable, match=elsewhere.places["elsewhere"]):
+        await step(shop, "odd", elsewhere, on=3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import pytest
 
-from opendatafabric.errors import EngineDied, EngineUnavailable, InvalidQuery, StorageError
+from opendatafabric.errors import EngineDied, EngineFailed, EngineUnavailable, InvalidQuery, StorageError
 from opendatafabric.metadata.engine_messages import (
     RawQueryResponseInternalError,
     RawQueryResponseProgress,
@@ -99,7 +99,7 @@ async def test_an_engine_that_is_not_there_is_an_invalid_query(address: str, coo
 async def test_any_other_failure_is_an_internal_error_that_says_its_code(
     address: str, coordinator: Coordinator
 ) -> None:
-    with pytest.raises(EngineUnavailable, match="access-denied"):
+    with pytest.raises(EngineFailed, match="access-denied"):
         await ask(address, RAW_QUERY, coordinator.raw(query("select 1"), "/etc/passwd"))
 
 
@@ -151,7 +151,7 @@ async def test_an_engine_that_takes_too_long_is_given_up(coordinator: Coordinato
     engine = StuckEngine(tmp_path / "stuck")
     request = coordinator.raw(query("select 1"), coordinator.cities(lviv=5))
     async with serving(ServedEngine(engine, coordinator.folder), host="127.0.0.1", port=0) as port:
-        with pytest.raises(EngineUnavailable, match="too long"):
+        with pytest.raises(EngineFailed, match="too long"):
             await ask(f"127.0.0.1:{port}", RAW_QUERY, request, timeout_s=0.05)
 
 

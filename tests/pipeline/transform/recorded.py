@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,9 +11,10 @@ from opendatafabric.did import DatasetId
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import ExecuteTransform, SetDataSchema
 from pipeline.commit import Outcome
+from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.ingest import Engine
 from pipeline.transform.input_chains import FindInput
-from pipeline.transform.run import NO_ADDRESSES, transform
+from pipeline.transform.run import transform
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.open import open_dataset
@@ -37,7 +38,7 @@ def derivatives(folder: str) -> list[Path]:
     ]
 
 
-async def remade(derivative: Path, engine: Engine, addresses: Mapping[str, str] = NO_ADDRESSES) -> Remade:
+async def remade(derivative: Path, engine: Engine, elsewhere: EnginesElsewhere = NONE_ELSEWHERE) -> Remade:
     """A recorded derivative, and the one that we make step by step in its place."""
     recorded = await blocks_of(open_dataset(str(derivative)))
     ours = Dataset(MemoryObjectStore(), MemoryRefStore())
@@ -45,7 +46,7 @@ async def remade(derivative: Path, engine: Engine, addresses: Mapping[str, str] 
     await ours.append(before, expected_head=None)
     for block in recorded:
         if isinstance(block.event, ExecuteTransform):
-            await _step(ours, block, _finding(block.event, derivative.parent), engine, addresses)
+            await _step(ours, block, _finding(block.event, derivative.parent), engine, elsewhere)
     return Remade(_said(recorded), _said(await blocks_of(ours)))
 
 
@@ -73,10 +74,10 @@ def _without_files(event: ExecuteTransform) -> ExecuteTransform:
 
 
 async def _step(
-    ours: Dataset, block: HashedBlock, find: FindInput, engine: Engine, addresses: Mapping[str, str]
+    ours: Dataset, block: HashedBlock, find: FindInput, engine: Engine, elsewhere: EnginesElsewhere
 ) -> Outcome:
     time = block.block.system_time
-    outcome = await transform(ours, find, engine, system_time=time, addresses=addresses)
+    outcome = await transform(ours, find, engine, system_time=time, elsewhere=elsewhere)
     assert outcome is not None
     return outcome
 
