@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, settings
 from storage.s3.location import S3Location, parse_s3_address
 from tests.storage.s3.servers import KEYS, S3Server, versitygw
 
+pytest_plugins = ["tests.spark_fixtures"]
+
 NO_SKIP_VARIABLE = "ODF_TESTS_NO_SKIP"
 
 _RELAXED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]

@@ -49,6 +49,7 @@ from verify.replay_inputs import ReplayInputs
 from verify.replayed import ReplayedStep, RowDifference, StepDifference, StepVerdict
 from verify.report import Verdict
 from verify.row_differences import row_differences
+from verify.step_checkpoint import differing_checkpoint
 from verify.step_comparison import differing_inputs, differing_output, same_records
 
 _VERDICTS: Final[tuple[tuple[type[OdfError], StepVerdict], ...]] = (
@@ -139,6 +140,7 @@ class _Step:
             )
             rows = await self._differing_rows(made, folders)
         differences = differing_output(self.event, made, rows)
+        differences += await differing_checkpoint(self.dataset, self.event, plan)
         verdict = StepVerdict.MISMATCH if differences else StepVerdict.VALID
         return self.ended(verdict, *differences, rows=rows, records_found=_count(made.answer.data))
 

@@ -17,7 +17,8 @@ from tests.pipeline.local_engine import LocalEngine
 from tests.pipeline.transform.derived import Workshop
 from tests.source_tree import ROOT
 from tests.verify.damage import in_memory
-from tests.verify.replaying import falsify, with_value
+from tests.verify.forge import with_value
+from tests.verify.replaying import falsify
 
 DATASETS = ROOT / "examples" / "datasets"
 WEATHER, FAHRENHEIT = "us.noaa.seattle-weather", "seattle-weather.fahrenheit"
