@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 
 from catalog.accounts import Accounts
+from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
 from catalog.datasets import Datasets
 from catalog.engine import Database, open_database
@@ -37,6 +38,8 @@ class Catalog:
         self.ingest_plans = IngestPlans(database, now)
         self.jobs = Jobs(database, now)
         self.schedules = Schedules(database, now)
+        self.attestations = Attestations(database)
+        self.attestation_keys = AttestationKeys(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -333,3 +333,18 @@ SCHEDULE_JITTER_S_MAX: Final = 86_400
 
 KNOWN_CHAINS_BYTES_MAX: Final = 1024 * 1024
 """Most bytes of notes on long chains, about a kilobyte each; those not used for longest go, and are made again."""
+
+ATTESTATION_BYTES_MAX: Final = 1024 * 1024
+"""Longest attestation: two kilobytes and a hundred bytes for each input are usual."""
+
+ATTESTATION_SIGNATURES_MAX: Final = 100
+"""Most signatures under one attestation; checking each costs a tenth of a millisecond for every key."""
+
+ATTESTATIONS_BYTES_MAX: Final = 32 * 1024 * 1024
+"""Longest list of attestations, or of keys, that is taken from a file or another server."""
+
+ATTESTATIONS_PER_DATASET_MAX: Final = 1_000
+"""Attestations kept of one dataset; the oldest go first."""
+
+ATTESTATIONS_LISTED_MAX: Final = 100
+"""Attestations of a dataset that are shown at once, the newest."""

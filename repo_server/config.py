@@ -147,6 +147,9 @@ class Settings(BaseSettings):
     ipfs_key_file: Path | None = Field(
         None, description="secret behind the IPNS names; made beside the datasets by default"
     )
+    attestation_key_file: Path | None = Field(
+        None, description="secret that verdicts are signed with; made beside the datasets by default"
+    )
     metrics_access: MetricsAccess = Field(
         MetricsAccess.ADMIN, description="who may read /metrics: admin, or public for everybody who reaches the server"
     )
@@ -269,6 +272,12 @@ class Settings(BaseSettings):
         return self.ipfs_key_file or self._beside_the_datasets("ipfs_key_file") / ".ipns-key"
 
     @property
+    def attestation_key_path(self) -> Path:
+        """Where the secret lies that verdicts are signed with."""
+        named = self.attestation_key_file or self._folder_beside(".attestation-key")
+        return named or self._beside_the_datasets("attestation_key_file")
+
+    @property
     def upstream_cache_path(self) -> Path | None:
         """Where what an upstream gave is kept; nowhere when the repository is no folder and no other is named."""
         return self.upstream_cache or (self.repo / ".upstream" if isinstance(self.repo, Path) else None)
@@ -289,7 +298,7 @@ class Settings(BaseSettings):
         return self.catalog_url or sqlite_url(self._beside_the_datasets("catalog_url") / ".catalog.sqlite")
 
     def _folder_beside(self, name: str) -> Path | None:
-        """A folder beside the datasets, or else beside the catalog; ``None`` if both are elsewhere."""
+        """A place beside the datasets, or else beside the catalog; ``None`` if both are elsewhere."""
         if isinstance(self.repo, Path):
             return self.repo / name
         catalog = sqlite_path(self.database_url)

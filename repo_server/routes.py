@@ -13,6 +13,7 @@ from aiohttp import hdrs, web
 
 from repo_server.config import Tenancy
 from repo_server.handlers import (
+    attestations,
     datasets,
     files,
     health,
@@ -26,6 +27,7 @@ from repo_server.handlers import (
     smart,
     uploads,
 )
+from verify.attestation.document import KEYS_PATH
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
@@ -56,6 +58,7 @@ NODE_ROUTES: Final = (
     Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used"),
     Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators"),
     Route("GET", "/metrics", health.get_metrics, "metrics for Prometheus"),
+    Route("GET", KEYS_PATH, attestations.get_keys, "the keys that verdicts are signed with here"),
     Route("GET", "/system/info", health.get_system_info, "what runs here"),
 )
 IPFS_ROUTES: Final = (
@@ -79,6 +82,7 @@ DATASET_ROUTES: Final = (
     Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went"),
     Route("PUT", "/schedule", schedules.put_schedule, "poll the dataset by a schedule"),
     Route("DELETE", "/schedule", schedules.delete_schedule, "poll it no longer"),
+    Route("GET", "/attestations", attestations.get_attestations, "signed verdicts on the dataset"),
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset"),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)"),
     Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)"),

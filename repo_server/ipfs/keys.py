@@ -6,9 +6,6 @@ The secret is never logged and never leaves this module.
 
 from __future__ import annotations
 
-import os
-import secrets
-import stat
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +13,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import AccessDenied, MalformedInput
 from opendatafabric.ipfs.ipns import IpnsName, IpnsRecord, sign_record
-from storage.local import durable
+from storage.local.secret_file import SECRET_BYTES, read_or_make_secret
 
-_SECRET_BYTES: Final = 32
-_OWNER_ONLY: Final = 0o600
 _PEER: Final = b"odf-repository ipfs peer"
 _DATASET: Final = b"odf-repository ipns "
 
@@ -41,19 +35,7 @@ class IpnsKeys:
             MalformedInput: it holds something else.
             StorageError: it cannot be read or made.
         """
-        with durable.translated(f"read {path}"):
-            if not path.exists():
-                _make(path)
-            if stat.S_IMODE(path.stat().st_mode) & 0o077:
-                raise AccessDenied(f"others may read the key file {path}", hint=f"chmod 600 {path}")
-            text = path.read_text(encoding="ascii", errors="replace").strip()
-        try:
-            secret = bytes.fromhex(text)
-        except ValueError:
-            secret = b""
-        if len(secret) != _SECRET_BYTES:
-            raise MalformedInput(f"{path} holds no key", expected=f"{2 * _SECRET_BYTES} hex digits")
-        return cls(secret)
+        return cls(read_or_make_secret(path))
 
     def name_of(self, dataset_id: DatasetId) -> IpnsName:
         """The name of a dataset."""
@@ -69,21 +51,4 @@ class IpnsKeys:
         return IpnsName.from_signing_key(self._key(_PEER)).peer_id
 
     def _key(self, purpose: bytes) -> bytes:
-        return HKDF(algorithm=SHA256(), length=_SECRET_BYTES, salt=None, info=purpose).derive(self._secret)
-
-
-def _make(path: Path) -> None:
-    # Written whole under another name first: of several servers that start at once, one wins and all read the same.
-    hidden = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ONLY)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_hex(_SECRET_BYTES).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        if not path.exists():
-            os.link(hidden, path)
-    except FileExistsError:
-        pass
-    finally:
-        hidden.unlink()
+        return HKDF(algorithm=SHA256(), length=SECRET_BYTES, salt=None, info=purpose).derive(self._secret)

@@ -20,7 +20,8 @@ from opendatafabric.errors import (
     StorageError,
     TransientStorageError,
 )
-from opendatafabric.limits import HTTP_CONNECT_S_MAX, HTTP_SILENCE_S_MAX
+from opendatafabric.limits import HTTP_CONNECT_S_MAX, HTTP_SILENCE_S_MAX, READ_CHUNK_BYTES
+from storage.reading import joined
 
 _LATER: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 _TIMEOUT: Final = aiohttp.ClientTimeout(
@@ -87,6 +88,11 @@ class HttpFolder:
             raise TransientStorageError(
                 f"{path} of {self._base.with_user(None).human_repr()}: {error or type(error).__name__}"
             ) from error
+
+    async def read(self, path: str, *, size_max: int) -> bytes:
+        """All of ``path``; errors as in ``request``, and ``LimitExceeded`` beyond ``size_max`` bytes."""
+        async with self.request("GET", path) as response:
+            return await joined(path, response.content.iter_chunked(READ_CHUNK_BYTES), size_max=size_max)
 
     def _status_error(self, status: int, path: str) -> OdfError:
         what = f"{path} of {self._base.with_user(None).human_repr()}"

@@ -1,0 +1,41 @@
+"""Signed verdicts on a dataset, for whoever may read it; and the keys they are signed with, for everybody."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+
+from catalog.permissions import Access
+from opendatafabric.errors import MalformedIdentifier
+from opendatafabric.multihash import Multihash
+from repo_server.attestation_states import plain_attestations
+from repo_server.gate import Refused, visit
+from repo_server.problems import json_response, worded
+from repo_server.services import SERVICES
+from verify.attestation.document import key_document
+from verify.attestation.node_key import published_keys
+
+_KEYS_FRESH_S: Final = 300
+
+
+async def get_attestations(request: web.Request) -> web.StreamResponse:
+    """``GET /{dataset}/attestations``, with ``?head=`` those of one head alone."""
+    found = await visit(request, Access.READ)
+    attestations = found.services.catalog.attestations
+    return json_response(plain_attestations(await attestations.list(found.dataset.entry.id, head=_head(request))))
+
+
+async def get_keys(request: web.Request) -> web.StreamResponse:
+    """``GET /.well-known/odf-attestation-keys``: what it says is public everywhere."""
+    keys = await published_keys(request.app[SERVICES].catalog.attestation_keys)
+    headers = {"Cache-Control": f"public, max-age={_KEYS_FRESH_S}"}
+    return json_response(key_document(keys), headers=headers)
+
+
+def _head(request: web.Request) -> Multihash | None:
+    try:
+        return Multihash.from_text(request.query["head"]) if "head" in request.query else None
+    except MalformedIdentifier as error:
+        raise Refused(worded(error, HTTPStatus.BAD_REQUEST)) from None
