@@ -14,7 +14,7 @@ from opendatafabric.codec.yaml_codec import read_event_manifest, write_event_man
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import AddPushSource, SetDataSchema, SetPollingSource
-from opendatafabric.metadata.slices import DataSlice, OffsetInterval
+from opendatafabric.metadata.slices import Checkpoint, DataSlice, OffsetInterval
 from opendatafabric.multihash import Multihash
 
 Source = AddPushSource | SetPollingSource
@@ -114,7 +114,7 @@ class IngestAnswer:
     """What to commit. ``schema`` is that of a first write; ``data`` and ``last_event_time`` need records.
 
     ``runs`` are the projection of all records, the new ones included, by the names of their files, which were given or
-    are new; ``None`` if there is none.
+    are new; ``None`` if there is none. ``checkpoint`` is what a transform has to remember.
     """
 
     rows: RowCounts
@@ -122,6 +122,7 @@ class IngestAnswer:
     data: DataSlice | None = None
     last_event_time: Instant | None = None
     runs: tuple[str, ...] | None = None
+    checkpoint: Checkpoint | None = None
 
     def to_message(self) -> dict[str, Any]:
         """As JSON values."""
@@ -131,6 +132,7 @@ class IngestAnswer:
             "data": None if self.data is None else _slice_to_message(self.data),
             "last_event_time": None if self.last_event_time is None else str(self.last_event_time),
             "runs": None if self.runs is None else [*self.runs],
+            "checkpoint": None if self.checkpoint is None else _checkpoint_to_message(self.checkpoint),
         }
 
     @classmethod
@@ -145,6 +147,7 @@ class IngestAnswer:
             data=None if message["data"] is None else _slice_from_message(message["data"]),
             last_event_time=None if last is None else Instant.from_rfc3339(last),
             runs=None if message["runs"] is None else tuple(map(str, message["runs"])),
+            checkpoint=None if message["checkpoint"] is None else _checkpoint_from_message(message["checkpoint"]),
         )
 
 
@@ -176,3 +179,11 @@ def _slice_from_message(message: dict[str, Any]) -> DataSlice:
         OffsetInterval(message["start"], message["end"]),
         message["size"],
     )
+
+
+def _checkpoint_to_message(checkpoint: Checkpoint) -> dict[str, Any]:
+    return {"physical_hash": str(checkpoint.physical_hash), "size": checkpoint.size}
+
+
+def _checkpoint_from_message(message: dict[str, Any]) -> Checkpoint:
+    return Checkpoint(Multihash.from_text(message["physical_hash"]), message["size"])

@@ -49,7 +49,7 @@ from verify.replay_inputs import ReplayInputs
 from verify.replayed import ReplayedStep, RowDifference, StepDifference, StepVerdict
 from verify.report import Verdict
 from verify.row_differences import row_differences
-from verify.step_checkpoint import differing_checkpoint
+from verify.step_checkpoint import differing_checkpoint, differing_memory
 from verify.step_comparison import differing_inputs, differing_output, same_records
 
 _VERDICTS: Final[tuple[tuple[type[OdfError], StepVerdict], ...]] = (
@@ -139,7 +139,8 @@ class _Step:
                 elsewhere=replay.elsewhere,
             )
             rows = await self._differing_rows(made, folders)
-        differences = differing_output(self.event, made, rows)
+            memory = await differing_memory(self.dataset, self.event, plan, made, folders)
+        differences = differing_output(self.event, made, rows) + memory
         differences += await differing_checkpoint(self.dataset, self.event, plan)
         verdict = StepVerdict.MISMATCH if differences else StepVerdict.VALID
         return self.ended(verdict, *differences, rows=rows, records_found=_count(made.answer.data))

@@ -22,51 +22,44 @@ from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import IncompatibleSchema, ProtocolViolation
 from opendatafabric.instant import Instant
-from opendatafabric.layout import checkpoint_key
 from opendatafabric.limits import JOB_S_MAX
 from opendatafabric.metadata import engine_messages as contract
 from opendatafabric.metadata.events import SetDataSchema
-from opendatafabric.metadata.slices import Checkpoint, DataSlice, OffsetInterval
+from opendatafabric.metadata.slices import DataSlice, OffsetInterval
 from pipeline.changes_file import count_changes
 from pipeline.engine_contract.client import ask
 from pipeline.engine_contract.methods import TRANSFORM
-from pipeline.given_slices import give_object
 from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.prepared import arrow_schema
 from pipeline.reading.slice_files import hash_of_file
-from pipeline.transform.made import MadeStep
+from pipeline.transform.made import MadeStep, checkpoint_in
 from pipeline.transform.plan import PlannedInput, TransformPlan
-from pipeline.transform.request import GivenInput, TransformRequest
+from pipeline.transform.request import GivenInput, Memory, TransformRequest
 from pipeline.worker_place import JobFolders
-from storage.dataset import Dataset
 
 T = TypeVar("T")
 
 
-async def made_at(
-    address: str, plan: TransformPlan, request: TransformRequest, dataset: Dataset, folders: JobFolders
-) -> MadeStep:
+async def made_at(address: str, plan: TransformPlan, request: TransformRequest, folders: JobFolders) -> MadeStep:
     """What the engine at ``address`` makes of the step.
 
     Raises:
         InvalidQuery, EngineUnavailable, EngineFailed, EngineDied, UnsupportedVersion: as ``client.ask``.
         ProtocolViolation: what it made is not what it says.
         IncompatibleSchema: its columns are not those of the dataset.
-        StorageError: the last checkpoint cannot be read.
     """
-    before, checkpoint = plan.last_checkpoint, folders.made / "checkpoint"
-    given = None if before is None else await give_object(dataset, checkpoint_key(before), "checkpoint", folders)
-    asked = await asyncio.to_thread(_asked, plan, request, folders, given, checkpoint)
+    assert request.memory is not None  # chains were read
+    asked = await asyncio.to_thread(_asked, plan, request, request.memory, folders)
     said = await ask(address, TRANSFORM, asked, timeout_s=JOB_S_MAX)
     answer = await _looked_at(_answer, request, said)
-    left = await _looked_at(_checkpoint, checkpoint)
+    left = await _looked_at(checkpoint_in, request.memory.made)
     watermark = _not_back(said.new_watermark, plan.position.state.watermark)
     event = plan.event_of(answer.data, watermark, left)
-    return MadeStep(answer, event, watermark, request.made, None if left is None else checkpoint)
+    return MadeStep(replace(answer, checkpoint=left), event, watermark, request.made, request.memory.made)
 
 
 def _asked(
-    plan: TransformPlan, request: TransformRequest, folders: JobFolders, given: Path | None, checkpoint: Path
+    plan: TransformPlan, request: TransformRequest, memory: Memory, folders: JobFolders
 ) -> contract.TransformRequest:
     dataset_id = plan.position.seed.dataset_id
     inputs = [
@@ -81,8 +74,8 @@ def _asked(
         request.transform.transform,
         tuple(inputs),
         request.next_offset,
-        None if given is None else str(given),
-        str(checkpoint),
+        None if memory.checkpoint is None else str(memory.checkpoint),
+        str(memory.made),
         str(request.made),
     )
 
@@ -147,10 +140,6 @@ def _new_schema(schema: pa.Schema, in_force: SetDataSchema | None) -> SetDataSch
             hint="a changed query keeps names and types: derive a new dataset for others",
         )
     return None
-
-
-def _checkpoint(file: Path) -> Checkpoint | None:
-    return Checkpoint(hash_of_file(file), file.stat().st_size) if file.exists() else None
 
 
 def _not_back(said: Instant | None, before: Instant | None) -> Instant | None:

@@ -87,6 +87,7 @@ class ServedEngine:
             "vocabulary": asdict(request.vocab),
             "schema": None,
             "next_offset": request.next_offset,
+            "memory": None,
         }
 
     def _input(self, given: TransformRequestInput, folders: JobFolders, name: str) -> dict[str, Any]:
@@ -100,6 +101,7 @@ class ServedEngine:
             "vocabulary": asdict(given.vocab),
             "slices": list(map(str, self._give(given.data_paths, folders, f"slice-{name}"))),
             "interval": None if interval is None else [interval.start, interval.end],
+            "blocks": [],
         }
 
     def _remembered(self, path: str | None) -> Watermarks:

@@ -7,6 +7,7 @@ from typing import get_args
 
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import UnsupportedVersion
+from opendatafabric.instant import Instant
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import AddData, DataEvent, ExecuteTransform, MetadataEvent, UnknownEvent
 from opendatafabric.metadata.transform import TransformInput
@@ -71,7 +72,17 @@ async def read_news(
         oldest = blocks[-1].block.prev_block_hash
     if since is not None and oldest != since:
         raise input_was_replaced(dataset_id, since)
-    return InputNews(position, tuple(events[::-1]))
+    before = None if since is None or not events else await _watermark_at(dataset, since)
+    return InputNews(position, tuple(events[::-1]), before)
+
+
+async def _watermark_at(dataset: Dataset, head: Multihash) -> Instant | None:
+    """What the nearest block of data says, from ``head`` backward."""
+    async for blocks in dataset.walk(head):
+        for event in map(_data_of, blocks):
+            if event is not None:
+                return event.new_watermark
+    return None
 
 
 def _id_of(given: TransformInput) -> DatasetId:

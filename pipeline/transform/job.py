@@ -18,6 +18,7 @@ from pipeline.epochs.version import is_in_epochs
 from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.prepared import arrow_schema
+from pipeline.transform.made import checkpoint_in
 from pipeline.transform.output import as_changes
 from pipeline.transform.request import ENGINES, TransformRequest
 
@@ -34,7 +35,9 @@ def transform_job(context: JobContext, arguments: JsonObject) -> JsonObject:
 def make_derived_slice(
     open_session: Callable[[], SparkSession], request: TransformRequest, tell: Callable[[JsonObject], object]
 ) -> IngestAnswer:
-    """Write the next slice, if the queries give any row. A session is opened by what needs Spark alone.
+    """Write the next slice, if the queries give any row, and a checkpoint, if they remember any.
+
+    A session is opened by what needs Spark alone.
 
     Raises:
         InvalidQuery, LimitExceeded, IncompatibleSchema, MalformedData: queries or what they give do not hold.
@@ -49,7 +52,8 @@ def make_derived_slice(
     answer = write_changes(iter([changes]), in_force, request)
     rows = replace(answer.rows, read=read)
     tell({"rows": asdict(rows)})
-    return replace(answer, rows=rows)
+    checkpoint = None if request.memory is None else checkpoint_in(request.memory.made)
+    return replace(answer, rows=rows, checkpoint=checkpoint)
 
 
 def compute(open_session: Callable[[], SparkSession], request: TransformRequest) -> pa.Table:

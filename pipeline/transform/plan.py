@@ -27,19 +27,21 @@ from opendatafabric.metadata.slices import Checkpoint, DataSlice, OffsetInterval
 from opendatafabric.metadata.transform import TransformInput
 from opendatafabric.multihash import Multihash
 from pipeline.commit import Position, known_event
+from pipeline.transform.input_block import InputBlock, input_blocks
 
 
 @dataclass(frozen=True, slots=True)
 class InputNews:
-    """Where an input stands, and its blocks of data since the last step, oldest first."""
+    """Where an input stands, its blocks of data since the last step, oldest first, and its watermark before them."""
 
     position: Position
     events: tuple[DataEvent, ...] = ()
+    watermark_before: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedInput:
-    """One input of a step. ``interval`` are its new records, ``watermarks`` those its new blocks say."""
+    """One input of a step. ``interval`` are its new records; ``watermarks`` are those its new ``blocks`` say."""
 
     alias: str
     event: ExecuteTransformInput
@@ -48,6 +50,7 @@ class PlannedInput:
     last_watermark: Instant | None
     schema: SetDataSchema | None
     vocabulary: DatasetVocabulary
+    blocks: tuple[InputBlock, ...]
 
     @property
     def interval(self) -> OffsetInterval | None:
@@ -92,14 +95,14 @@ class TransformPlan:
         before = execute_transform_of(self.position)
         return None if before is None else checkpoint_hash(before.new_checkpoint)
 
-    def event(self, new_data: DataSlice | None) -> ExecuteTransform | None:
+    def event(self, new_data: DataSlice | None, checkpoint: Checkpoint | None = None) -> ExecuteTransform | None:
         """What the block says; ``None`` where there is nothing that a block may say."""
-        return self.event_of(new_data, self.watermark, None)
+        return self.event_of(new_data, self.watermark, checkpoint)
 
     def event_of(
         self, new_data: DataSlice | None, watermark: Instant | None, checkpoint: Checkpoint | None
     ) -> ExecuteTransform | None:
-        """The same of an engine that says the watermark, and what it has to remember, itself."""
+        """The same of an engine that says the watermark itself."""
         advances = watermark is not None and any(each.event.new_block_hash is not None for each in self.inputs)
         remembers = checkpoint is not None and checkpoint.physical_hash != self.last_checkpoint
         if new_data is None and not advances and not remembers:
@@ -179,6 +182,7 @@ def _planned(now: TransformInput, before: ExecuteTransformInput | None, came: In
     said = [event.new_watermark for event in came.events]
     watermarks = tuple(each for each in said if each is not None)
     slices = [event.new_data for event in came.events]
+    blocks = input_blocks(came.events, last_offset=_offset_left(before), watermark=came.watermark_before)
     return PlannedInput(
         alias=now.alias or str(now.dataset_ref),
         event=_advanced(came.position, before),
@@ -187,6 +191,7 @@ def _planned(now: TransformInput, before: ExecuteTransformInput | None, came: In
         last_watermark=max(watermarks, default=came.position.state.watermark),
         schema=came.position.schema,
         vocabulary=came.position.vocabulary,
+        blocks=tuple(blocks),
     )
 
 

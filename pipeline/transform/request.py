@@ -15,6 +15,7 @@ from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import SetDataSchema, SetTransform
 from opendatafabric.metadata.slices import OffsetInterval
 from opendatafabric.metadata.transform import SqlQueryStep
+from pipeline.transform.input_block import InputBlock, instant_or_none
 
 ENGINES: Final = ("datafusion", "spark")
 """Those that transforms can name, in any case."""
@@ -22,13 +23,17 @@ ENGINES: Final = ("datafusion", "spark")
 
 @dataclass(frozen=True, slots=True)
 class GivenInput:
-    """The new records of an input: those of ``slices`` (in the order of the chain) that lie in ``interval``."""
+    """The new records of an input: those of ``slices`` (in the order of the chain) that lie in ``interval``.
+
+    ``blocks`` brought them; who knows no chains leaves them out.
+    """
 
     alias: str
     schema: SetDataSchema
     vocabulary: DatasetVocabulary
     slices: tuple[Path, ...] = ()
     interval: OffsetInterval | None = None
+    blocks: tuple[InputBlock, ...] = ()
 
     def to_message(self) -> dict[str, Any]:
         """As JSON values."""
@@ -38,6 +43,7 @@ class GivenInput:
             "vocabulary": asdict(self.vocabulary),
             "slices": [str(path) for path in self.slices],
             "interval": None if self.interval is None else [self.interval.start, self.interval.end],
+            "blocks": [each.to_message() for each in self.blocks],
         }
 
     @classmethod
@@ -49,12 +55,50 @@ class GivenInput:
             DatasetVocabulary(**message["vocabulary"]),
             tuple(map(Path, message["slices"])),
             None if message["interval"] is None else OffsetInterval(*message["interval"]),
+            tuple(map(InputBlock.from_message, message["blocks"])),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a query that remembers records goes by: the watermark of the derivative before and after the step.
+
+    ``checkpoint`` is what the last step left; the next one is to be written to ``made``, which does not exist.
+    """
+
+    made: Path
+    checkpoint: Path | None = None
+    watermark_before: Instant | None = None
+    watermark: Instant | None = None
+
+    def to_message(self) -> dict[str, Any]:
+        """As JSON values."""
+        values = {
+            "made": self.made,
+            "checkpoint": self.checkpoint,
+            "watermark_before": self.watermark_before,
+            "watermark": self.watermark,
+        }
+        return {name: None if value is None else str(value) for name, value in values.items()}
+
+    @classmethod
+    def from_message(cls, message: dict[str, Any]) -> Memory:
+        """What ``to_message`` gave."""
+        checkpoint = message["checkpoint"]
+        return cls(
+            Path(message["made"]),
+            None if checkpoint is None else Path(checkpoint),
+            instant_or_none(message["watermark_before"]),
+            instant_or_none(message["watermark"]),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class TransformRequest:
-    """One step of a derivative; its slice is to be written to ``made``, which does not exist."""
+    """One step of a derivative; its slice is to be written to ``made``, which does not exist.
+
+    Without a ``memory`` nothing can be remembered from step to step.
+    """
 
     transform: SetTransform
     inputs: tuple[GivenInput, ...]
@@ -63,6 +107,7 @@ class TransformRequest:
     vocabulary: DatasetVocabulary
     schema: SetDataSchema | None
     next_offset: int
+    memory: Memory | None = None
 
     @property
     def steps(self) -> tuple[SqlQueryStep, ...]:
@@ -80,6 +125,7 @@ class TransformRequest:
             "vocabulary": asdict(self.vocabulary),
             "schema": None if self.schema is None else write_event_manifest(self.schema),
             "next_offset": self.next_offset,
+            "memory": None if self.memory is None else self.memory.to_message(),
         }
 
     @classmethod
@@ -95,6 +141,7 @@ class TransformRequest:
             vocabulary=DatasetVocabulary(**message["vocabulary"]),
             schema=None if message["schema"] is None else _schema(message["schema"]),
             next_offset=message["next_offset"],
+            memory=None if message["memory"] is None else Memory.from_message(message["memory"]),
         )
 
 

@@ -14,10 +14,11 @@ from typing import Final
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import HashMismatch
 from opendatafabric.instant import Instant
-from opendatafabric.metadata.slices import DataSlice
+from opendatafabric.layout import checkpoint_key
+from opendatafabric.multihash import Multihash
 from pipeline.commit import Outcome, position_of, run_commit
 from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
-from pipeline.given_slices import give_slice
+from pipeline.given_slices import give_object, give_slice
 from pipeline.ingest import Engine, folders_of
 from pipeline.ingest_request import IngestAnswer
 from pipeline.known_chains import KnownChains
@@ -25,7 +26,7 @@ from pipeline.reading.slice_files import hash_of_file
 from pipeline.transform.input_chains import FindInput, planned_step
 from pipeline.transform.made import MadeStep
 from pipeline.transform.plan import PlannedInput, TransformPlan
-from pipeline.transform.request import GivenInput, TransformRequest
+from pipeline.transform.request import GivenInput, Memory, TransformRequest
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 
@@ -92,20 +93,22 @@ async def make_step(
     Raises:
         HashMismatch, InvalidQuery, EngineUnavailable, …: as ``transform``.
     """
-    request = await _request(plan, inputs, folders, system_time)
+    request = await _request(plan, inputs, dataset, folders, system_time)
+    assert request.memory is not None  # chains were read
     address = elsewhere.place_of(plan.transform.transform)
     if address is None:
         answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
-        return MadeStep(answer, plan.event(answer.data), plan.watermark, request.made)
+        event = plan.event(answer.data, answer.checkpoint)
+        return MadeStep(answer, event, plan.watermark, request.made, request.memory.made)
     from pipeline.engine_contract.remote_step import made_at  # noqa: PLC0415 - of the extra `spark`
 
-    return await made_at(address, plan, request, dataset, folders)
+    return await made_at(address, plan, request, folders)
 
 
 async def _request(
-    plan: TransformPlan, inputs: Sequence[Dataset], folders: JobFolders, system_time: Instant
+    plan: TransformPlan, inputs: Sequence[Dataset], dataset: Dataset, folders: JobFolders, system_time: Instant
 ) -> TransformRequest:
-    given = [await _given(each, dataset, folders) for each, dataset in zip(plan.inputs, inputs, strict=True)]
+    given = [await _given(each, found, folders) for each, found in zip(plan.inputs, inputs, strict=True)]
     return TransformRequest(
         transform=plan.transform,
         inputs=tuple(given),
@@ -114,23 +117,41 @@ async def _request(
         vocabulary=plan.position.vocabulary,
         schema=plan.position.schema,
         next_offset=plan.position.next_offset,
+        memory=Memory(
+            folders.made / "checkpoint",
+            await _left(plan, dataset, folders),
+            plan.position.state.watermark,
+            plan.watermark,
+        ),
     )
+
+
+async def _left(plan: TransformPlan, dataset: Dataset, folders: JobFolders) -> Path | None:
+    """The checkpoint of the last step."""
+    left = plan.last_checkpoint
+    if left is None:
+        return None
+    path = await give_object(dataset, checkpoint_key(left), "checkpoint", folders)
+    return await _proved(path, left, "the checkpoint of the last step")
 
 
 async def _given(planned: PlannedInput, dataset: Dataset, folders: JobFolders) -> GivenInput:
     assert planned.schema is not None  # the plan is due
-    slices = [await _proved(dataset, each, folders) for each in planned.slices]
-    return GivenInput(planned.alias, planned.schema, planned.vocabulary, tuple(slices), planned.interval)
+    hashes = [each.physical_hash for each in planned.slices]
+    paths = [await give_slice(dataset, each, folders) for each in hashes]
+    slices = [await _proved(*each, "a slice of an input") for each in zip(paths, hashes, strict=True)]
+    return GivenInput(
+        planned.alias, planned.schema, planned.vocabulary, tuple(slices), planned.interval, planned.blocks
+    )
 
 
-async def _proved(dataset: Dataset, data_slice: DataSlice, folders: JobFolders) -> Path:
-    """The file of a slice, if it is the one that the chain of the input names: others will compute from the same."""
-    path = await give_slice(dataset, data_slice.physical_hash, folders)
+async def _proved(path: Path, expected: Multihash, what: str) -> Path:
+    """The file, if it is the one that a chain names: others will compute from the same."""
     found = await asyncio.to_thread(hash_of_file, path)
-    if found != data_slice.physical_hash:
+    if found != expected:
         raise HashMismatch(
-            "a slice of an input is damaged",
-            expected=data_slice.physical_hash,
+            f"{what} is damaged",
+            expected=expected,
             found=found,
             hint="run odf fsck; fetch it again from a mirror",
         )

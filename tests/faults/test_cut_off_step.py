@@ -15,6 +15,7 @@ from tests.faults.faulty_stores import Faults, FaultyObjectStore, FaultyRefStore
 from tests.pipeline.datasets import blocks_of, day
 from tests.pipeline.local_engine import LocalEngine
 from tests.pipeline.transform.derived import Workshop, query_over
+from tests.pipeline.transform.keeping import KeepingEngine, kept_cities
 
 pytestmark = pytest.mark.slow
 
@@ -22,10 +23,10 @@ STEPS_MAX = 200
 LARGE = query_over("select event_time, city from cities where population > 10", "cities")
 
 
-async def workshop_at(folder: Path) -> Workshop:
+async def workshop_at(folder: Path, engine: type[LocalEngine] = LocalEngine) -> Workshop:
     """Large cities that are one step behind."""
     (folder / "files").mkdir(parents=True)
-    workshop = Workshop(LocalEngine(folder / "engine"), folder / "files")
+    workshop = Workshop(engine(folder / "engine"), folder / "files")
     await workshop.add_cities()
     await workshop.push("cities", on=2, kyiv=30, lviv=5)
     await workshop.add("large", LARGE)
@@ -56,5 +57,20 @@ async def test_whatever_was_cut_the_step_is_made_once(tmp_path: Path, after: boo
         assert len(await workshop.steps("large")) == 2
         if len(faults.steps) < strike_at:
             assert {step.split()[0] for step in faults.steps} >= {"publish", "put_many", "compare_and_swap"}
+            return
+    raise AssertionError("the step never came to its end")
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_what_was_remembered_belongs_to_the_last_step_whatever_was_cut(tmp_path: Path, after: bool) -> None:
+    for strike_at in range(1, STEPS_MAX):
+        workshop = await workshop_at(tmp_path / str(strike_at), KeepingEngine)
+        faults = Faults(strike_at, broken, after=after)
+        await cut_off(workshop, faults)
+        cut = len(await workshop.steps("large"))
+        assert await kept_cities(workshop, "large") == [["kyiv", "lviv"], ["kyiv", "lviv", "odesa", "dnipro"]][:cut]
+        await workshop.step("large", on=6)
+        assert await kept_cities(workshop, "large") == [["kyiv", "lviv"], ["kyiv", "lviv", "odesa", "dnipro"]]
+        if len(faults.steps) < strike_at:
             return
     raise AssertionError("the step never came to its end")
