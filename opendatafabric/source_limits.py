@@ -43,6 +43,12 @@ ETHEREUM_ANSWER_BYTES_MAX: Final = 256 * 1024 * 1024
 CONTAINER_STATE_BYTES_MAX: Final = 64 * 1024
 """Longest state that a container may leave; it is kept in a block, and given back to it as a variable."""
 
+CONTAINER_COMMAND_S_MAX: Final = 60
+"""Longest wait for podman or docker to say or end something that they have at hand."""
+
+IMAGE_PULL_S_MAX: Final = 3_600
+"""Longest time for fetching an image: those of engines with a Java have a gigabyte."""
+
 PROGRAM_WORDS_BYTES: Final = 2_000
 """So much is told of the last that a failing program said."""
 

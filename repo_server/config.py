@@ -53,14 +53,12 @@ def _words(given: object) -> object:
 
 def _engine_addresses(given: dict[str, str]) -> dict[str, str]:
     """Names in lower case, as they are compared."""
-    return {name.lower(): _engine_place(name, place) for name, place in given.items()}
-
-
-def _engine_place(name: str, place: str) -> str:
-    try:
-        return parse_engine_place(place)
-    except MalformedInput as error:
-        raise ValueError(f"engine {name}: {error.message}; expected: {error.expected}") from None
+    for name, place in given.items():
+        try:
+            parse_engine_place(place)
+        except MalformedInput as error:
+            raise ValueError(f"engine {name}: {error.message}; expected: {error.expected}") from None
+    return {name.lower(): place for name, place in given.items()}
 
 
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(_place)]
@@ -221,7 +219,12 @@ class Settings(BaseSettings):
         0, ge=0, description="newest blocks of a chain that are left alone, for they may be replaced"
     )
     container_runtime: str | None = Field(
-        None, description="program that runs containers of sources; podman or docker by default, if one is on PATH"
+        None, description="program that runs images of sources and engines; podman or docker by default, if on PATH"
+    )
+    engine_network: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:,=-]*$",
+        description="network of containers of engines; one without a way out keeps their queries from going anywhere",
     )
     pipes: bool = Field(False, description="run the commands (Pipe) of one's own sources, walled in by the kernel")
     source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
@@ -264,7 +267,8 @@ class Settings(BaseSettings):
     @property
     def engines_elsewhere(self) -> EnginesElsewhere:
         """Engines that are asked by the contract."""
-        return EnginesElsewhere(self.engines)
+        places = {name: parse_engine_place(place) for name, place in self.engines.items()}
+        return EnginesElsewhere(places, self.container_runtime, self.engine_network)
 
     @property
     def ipfs_key_path(self) -> Path:

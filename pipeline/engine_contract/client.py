@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Final
@@ -42,15 +43,32 @@ async def ask(
     raise EngineDied(f"the engine at {address} stopped without an answer", hint="its log may say why")
 
 
+async def listens(address: str, *, timeout_s: float) -> bool:
+    """Whether something that speaks gRPC answers there within that time.
+
+    A port that is open proves nothing: runtimes of containers open it before the engine does.
+    """
+    options = [*_OPTIONS, ("grpc.min_reconnect_backoff_ms", 100), ("grpc.initial_reconnect_backoff_ms", 100)]
+    async with grpc.aio.insecure_channel(address, options=options) as channel:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await channel.channel_ready()
+        except TimeoutError:
+            return False
+        return True
+
+
 async def _answers(
     address: str, method: Method[Any, Any], request: bytes, timeout_s: float | None
 ) -> AsyncGenerator[Any, None]:
+    has_begun = False
     async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
         try:
             async for data in channel.unary_stream(method.path)(request, timeout=timeout_s):
+                has_begun = True
                 yield method.decode(data)
         except grpc.aio.AioRpcError as error:
-            raise _told(address, error) from None
+            raise _told(address, error, has_begun=has_begun) from None
 
 
 def _success(address: str, method: Method[Request, Success], answer: Any) -> Success:
@@ -61,10 +79,10 @@ def _success(address: str, method: Method[Request, Success], answer: Any) -> Suc
     raise InvalidQuery(f"the query failed: {answer.message}")
 
 
-def _told(address: str, error: Any) -> OdfError:
+def _told(address: str, error: Any, *, has_begun: bool) -> OdfError:
     """What gRPC says of a call that failed."""
     code = error.code()
-    if code is grpc.StatusCode.UNAVAILABLE:
+    if code is grpc.StatusCode.UNAVAILABLE and not has_begun:
         return EngineUnavailable(f"no engine answers at {address}", hint="start it, or correct its address")
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return EngineFailed(f"the engine at {address} took too long")

@@ -1,7 +1,7 @@
-"""A step of a derivative by an engine at an address: the plan as a request, and what comes back as the next block.
+"""A step of a derivative by an engine elsewhere: the plan as a request, and what comes back as the next block.
 
-The engine sees the folders of jobs under the paths that they have here. What it says of its slice is looked at before
-anything is believed: offsets, columns, that there is a file. Hashes are our own.
+What it says of its slice is looked at before anything is believed: offsets, columns, that there is a file. Hashes are
+our own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -29,19 +28,19 @@ from opendatafabric.metadata.slices import DataSlice, OffsetInterval
 from pipeline.changes_file import count_changes
 from pipeline.engine_contract.client import ask
 from pipeline.engine_contract.methods import TRANSFORM
+from pipeline.engine_contract.reached import ReachedEngine
 from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.prepared import arrow_schema
 from pipeline.reading.slice_files import hash_of_file
 from pipeline.transform.made import MadeStep, checkpoint_in
 from pipeline.transform.plan import PlannedInput, TransformPlan
 from pipeline.transform.request import GivenInput, Memory, TransformRequest
-from pipeline.worker_place import JobFolders
 
 T = TypeVar("T")
 
 
-async def made_at(address: str, plan: TransformPlan, request: TransformRequest, folders: JobFolders) -> MadeStep:
-    """What the engine at ``address`` makes of the step.
+async def made_by(engine: ReachedEngine, plan: TransformPlan, request: TransformRequest) -> MadeStep:
+    """What the engine makes of the step.
 
     Raises:
         InvalidQuery, EngineUnavailable, EngineFailed, EngineDied, UnsupportedVersion: as ``client.ask``.
@@ -49,8 +48,8 @@ async def made_at(address: str, plan: TransformPlan, request: TransformRequest, 
         IncompatibleSchema: its columns are not those of the dataset.
     """
     assert request.memory is not None  # chains were read
-    asked = await asyncio.to_thread(_asked, plan, request, request.memory, folders)
-    said = await ask(address, TRANSFORM, asked, timeout_s=JOB_S_MAX)
+    asked = await asyncio.to_thread(_asked, engine, plan, request, request.memory)
+    said = await ask(engine.address, TRANSFORM, asked, timeout_s=JOB_S_MAX)
     answer = await _looked_at(_answer, request, said)
     left = await _looked_at(checkpoint_in, request.memory.made)
     watermark = _not_back(said.new_watermark, plan.position.state.watermark)
@@ -59,11 +58,11 @@ async def made_at(address: str, plan: TransformPlan, request: TransformRequest, 
 
 
 def _asked(
-    plan: TransformPlan, request: TransformRequest, memory: Memory, folders: JobFolders
+    engine: ReachedEngine, plan: TransformPlan, request: TransformRequest, memory: Memory
 ) -> contract.TransformRequest:
     dataset_id = plan.position.seed.dataset_id
     inputs = [
-        _input(planned, each, folders.given / f"schema-{index}", request.system_time)
+        _input(engine, planned, each, f"schema-{index}", request.system_time)
         for index, (planned, each) in enumerate(zip(plan.inputs, request.inputs, strict=True))
     ]
     return contract.TransformRequest(
@@ -74,15 +73,16 @@ def _asked(
         request.transform.transform,
         tuple(inputs),
         request.next_offset,
-        None if memory.checkpoint is None else str(memory.checkpoint),
-        str(memory.made),
-        str(request.made),
+        None if memory.checkpoint is None else engine.path_of(memory.checkpoint),
+        engine.path_of(memory.made),
+        engine.path_of(request.made),
     )
 
 
 def _input(
-    planned: PlannedInput, given: GivenInput, schema_file: Path, system_time: Instant
+    engine: ReachedEngine, planned: PlannedInput, given: GivenInput, schema: str, system_time: Instant
 ) -> contract.TransformRequestInput:
+    schema_file = engine.folders.given / schema
     pq.write_table(arrow_schema(given.schema).empty_table(), schema_file)
     return contract.TransformRequestInput(
         planned.event.dataset_id,
@@ -90,8 +90,8 @@ def _input(
         given.alias,
         contract.DatasetVocabulary(**asdict(given.vocabulary)),
         given.interval,
-        tuple(map(str, given.slices)),
-        str(schema_file),
+        tuple(map(engine.path_of, given.slices)),
+        engine.path_of(schema_file),
         tuple(contract.Watermark(system_time, moment) for moment in planned.watermarks),
     )
 

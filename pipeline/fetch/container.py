@@ -9,17 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import secrets
-import shutil
-from asyncio.subprocess import DEVNULL
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from opendatafabric.errors import (
     AccessDenied,
-    EngineUnavailable,
     MalformedManifest,
     MalformedSource,
     PeerUnavailable,
@@ -32,8 +27,8 @@ from opendatafabric.source_limits import (
     CONTAINER_STATE_BYTES_MAX,
     FETCH_RECORDS_TARGET,
     FETCH_S_MAX,
-    FETCH_SILENCE_S_MAX,
 )
+from pipeline.containers import Container, find_runtime, is_image_name
 from pipeline.fetch.fetched import ETAG, LAST_MODIFIED, Fetched, FetchOptions, state_of
 from pipeline.fetch.places import check_private
 from pipeline.fetch.sink import Sink
@@ -43,8 +38,6 @@ from pipeline.program import Program, run_into
 _MOUNTED: Final = "/opt/odf/out"
 _NEW_ETAG, _NEW_LAST_MODIFIED, _HAS_MORE = "new-etag", "new-last-modified", "new-has-more-data"
 _BATCH_SIZE: Final = "ODF_BATCH_SIZE"
-_RUNTIMES: Final = ("podman", "docker")
-_IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_CHARACTERS_MIN: Final = 4
 
@@ -55,22 +48,22 @@ async def fetch_container(
     """What the container prints; errors as ``fetch``."""
     check_private(options, step.image)
     image = _checked_image(resolve(step.image, options.variables))
-    run = _Run(_runtime(options), f"odf-fetch-{secrets.token_hex(8)}", folder / "out", folder / "environment")
+    container = Container.named_after("odf-fetch", find_runtime(options.container_runtime))
+    run = _Run(folder / "out", folder / "environment")
     variables = _variables(step, state, options)
     run.prepare(variables)
-    words = [
-        *run.options(variables),
-        *_entry_point(step),
+    command = [
+        *container.command(*run.options(variables), *_entry_point(step)),
         image,
         *(resolve(each, options.variables) for each in step.args or ()),
     ]
     sink = Sink(folder / "fetched", step.image, options.progress)
     try:
         code, said = await run_into(
-            Program([run.runtime, *words]), sink, timeout_s=FETCH_S_MAX, name=f"the container of {step.image}"
+            Program(command), sink, timeout_s=FETCH_S_MAX, name=f"the container of {step.image}"
         )
     finally:
-        await run.remove()
+        await container.remove()
     if code != 0:
         raise PeerUnavailable(f"the container of {step.image} ended with code {code}: {_redacted(said, options)}")
     return await asyncio.to_thread(_fetched, run.out, sink, state)
@@ -78,10 +71,8 @@ async def fetch_container(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One container: by its name it can be ended, whatever became of the program that started it."""
+    """What a container is given: a folder to write to, and a file of variables."""
 
-    runtime: str
-    name: str
     out: Path
     environment: Path
 
@@ -94,35 +85,13 @@ class _Run:
             file.writelines(lines)
 
     def options(self, variables: dict[str, str]) -> list[str]:
-        """The words up to the image. The file of variables knows no values of several lines."""
+        """The file of variables knows no values of several lines."""
         several = [f"--env={name}={value}" for name, value in variables.items() if "\n" in value]
-        return [
-            "run", "--rm", f"--name={self.name}", "--security-opt=no-new-privileges", f"--volume={self.out}:{_MOUNTED}",
-            f"--env-file={self.environment}", *several,
-        ]  # fmt: skip
-
-    async def remove(self) -> None:
-        """End it, if it is still there."""
-        with suppress(OSError, TimeoutError):
-            removing = await asyncio.create_subprocess_exec(
-                self.runtime, "rm", "--force", self.name, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
-            )
-            async with asyncio.timeout(FETCH_SILENCE_S_MAX):
-                await removing.wait()
-
-
-def _runtime(options: FetchOptions) -> str:
-    wanted = (options.container_runtime,) if options.container_runtime else _RUNTIMES
-    found = next((path for name in wanted if (path := shutil.which(name)) is not None), None)
-    if found is None:
-        raise EngineUnavailable(
-            f"there is no container runtime: {' or '.join(wanted)}", hint="install one, or set ODF_CONTAINER_RUNTIME"
-        )
-    return found
+        return [f"--volume={self.out}:{_MOUNTED}", f"--env-file={self.environment}", *several]
 
 
 def _checked_image(image: str) -> str:
-    if _IMAGE.fullmatch(image) is None:
+    if not is_image_name(image):
         raise MalformedManifest("the image of the source is no name of an image")
     return image
 

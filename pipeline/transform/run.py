@@ -95,14 +95,16 @@ async def make_step(
     """
     request = await _request(plan, inputs, dataset, folders, system_time)
     assert request.memory is not None  # chains were read
-    address = elsewhere.place_of(plan.transform.transform)
-    if address is None:
+    place = elsewhere.place_of(plan.transform.transform)
+    if place is None:
         answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
         event = plan.event(answer.data, answer.checkpoint)
         return MadeStep(answer, event, plan.watermark, request.made, request.memory.made)
-    from pipeline.engine_contract.remote_step import made_at  # noqa: PLC0415 - of the extra `spark`
+    from pipeline.engine_contract.reached import reached  # noqa: PLC0415 - of the extra `spark`
+    from pipeline.engine_contract.remote_step import made_by  # noqa: PLC0415
 
-    return await made_at(address, plan, request, folders)
+    async with reached(place, elsewhere, folders) as other:
+        return await made_by(other, plan, request)
 
 
 async def _request(

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from pipeline.engine_contract.elsewhere import EngineAddress, EngineImage
 from repo_server.config import Settings, environment_of
 
 
 def test_engines_are_named_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ODF_ENGINES", '{"Flink": "127.0.0.1:2884", "mine": "grpc://[::1]:5544"}')
-    assert Settings().engines == {"flink": "127.0.0.1:2884", "mine": "[::1]:5544"}
+    monkeypatch.setenv("ODF_ENGINES", '{"Flink": "127.0.0.1:2884", "mine": "example.org/engine:1"}')
+    places = {"flink": EngineAddress("127.0.0.1:2884"), "mine": EngineImage("example.org/engine:1")}
+    assert Settings().engines_elsewhere.places == places
 
 
-@pytest.mark.parametrize("address", ["", "host", "host:", ":2884", "host:port", "http://host:1", "grpc://"])
-def test_an_engine_without_host_and_port_is_refused(address: str) -> None:
-    with pytest.raises(ValidationError, match=r"flink: .* no address of an engine; expected: grpc://HOST:PORT"):
-        Settings(engines={"flink": address})
+def test_an_engine_that_is_nowhere_is_refused_by_its_name() -> None:
+    with pytest.raises(ValidationError, match=r"engine flink: .*; expected: grpc://HOST:PORT"):
+        Settings(engines={"flink": "http://host"})
 
 
 def test_a_child_has_the_settings_of_its_parent_also_those_with_names_in_them(

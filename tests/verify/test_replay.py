@@ -11,7 +11,7 @@ from opendatafabric.errors import DatasetNotFound
 from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.multihash import physical_hash
-from pipeline.engine_contract.elsewhere import EnginesElsewhere
+from pipeline.engine_contract.elsewhere import EngineAddress, EnginesElsewhere
 from pipeline.engine_contract.served import ServedEngine
 from pipeline.engine_contract.server import serving
 from storage.memory import MemoryObjectStore
@@ -269,7 +269,7 @@ async def test_an_engine_elsewhere_is_asked_by_the_contract(large: Workshop, tmp
     engine = ServedEngine(LocalEngine(tmp_path / "engine"), tmp_path)
     dying = Dying(tmp_path / "dying")
     async with serving(engine, host="127.0.0.1", port=0) as port:
-        elsewhere = EnginesElsewhere({"datafusion": f"127.0.0.1:{port}"})
+        elsewhere = EnginesElsewhere({"datafusion": EngineAddress(f"127.0.0.1:{port}")})
         assert verdicts(await verified(large, engine=dying, elsewhere=elsewhere)) == [VALID, VALID]
         await falsify(large, with_value("population", 1, 21), step=0)
         report = await verified(large, engine=dying, elsewhere=elsewhere)
@@ -278,6 +278,6 @@ async def test_an_engine_elsewhere_is_asked_by_the_contract(large: Workshop, tmp
 
 
 async def test_where_no_engine_answers_it_is_unsupported(large: Workshop) -> None:
-    report = await verified(large, elsewhere=EnginesElsewhere({"datafusion": "127.0.0.1:1"}))
+    report = await verified(large, elsewhere=EnginesElsewhere({"datafusion": EngineAddress("127.0.0.1:1")}))
     assert set(verdicts(report)) == {StepVerdict.UNSUPPORTED_ENGINE}
     assert "127.0.0.1:1" in report.findings[0].message

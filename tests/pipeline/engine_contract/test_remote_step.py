@@ -25,7 +25,7 @@ from opendatafabric.metadata.events import SetDataSchema
 from opendatafabric.metadata.slices import OffsetInterval
 from pipeline.commit import Outcome
 from pipeline.engine_contract.checkpoint import read_checkpoint
-from pipeline.engine_contract.elsewhere import EnginesElsewhere
+from pipeline.engine_contract.elsewhere import EngineAddress, EnginesElsewhere
 from pipeline.engine_contract.served import ServedEngine
 from pipeline.engine_contract.server import serving
 from pipeline.transform.run import transform
@@ -64,7 +64,7 @@ class OddEngine:
 async def listening(engine: Any) -> AsyncIterator[EnginesElsewhere]:
     """An engine that calls itself ``elsewhere``, and stands for ours."""
     async with serving(engine, host="127.0.0.1", port=0) as port:
-        yield EnginesElsewhere(dict.fromkeys(("elsewhere", "datafusion"), f"127.0.0.1:{port}"))
+        yield EnginesElsewhere(dict.fromkeys(("elsewhere", "datafusion"), EngineAddress(f"127.0.0.1:{port}")))
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ async def test_recorded_steps_of_spark_are_the_same_by_the_contract(
     engine = LocalEngine(tmp_path / "engine", lambda: spark)
     (derivative,) = [path for path in derivatives("datasets-spark") if path.name == name]
     async with serving(ServedEngine(engine, tmp_path / "engine"), host="127.0.0.1", port=0) as port:
-        both = await remade(derivative, engine, EnginesElsewhere({"spark": f"127.0.0.1:{port}"}))
+        both = await remade(derivative, engine, EnginesElsewhere({"spark": EngineAddress(f"127.0.0.1:{port}")}))
     assert both.ours == both.theirs
 
 
@@ -212,5 +212,5 @@ async def test_a_query_that_does_not_hold_is_told_in_the_words_of_the_engine(sho
 async def test_an_engine_that_is_down_is_told_by_its_address(shop: Workshop) -> None:
     async with listening(OddEngine(TransformResponseSuccess())) as elsewhere:
         pass
-    with pytest.raises(EngineUnavailable, match=elsewhere.places["elsewhere"]):
+    with pytest.raises(EngineUnavailable, match=r"no engine answers at 127\.0\.0\.1"):
         await step(shop, "odd", elsewhere, on=3)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +22,7 @@ from opendatafabric.errors import (
 from opendatafabric.metadata.sources import EnvVar, FetchStepContainer, ReadStepCsv
 from pipeline.fetch import FetchOptions, container, fetch, sink
 from pipeline.fetch.fetched import ETAG, LAST_MODIFIED, state_of
-from tests.pipeline.fetch import fake_runtime
+from tests.pipeline.container_runtime import FakeRuntime
 from tests.pipeline.polling import poller
 
 COUNTING = """
@@ -43,32 +39,18 @@ pytestmark = pytest.mark.slow
 
 
 @dataclass
-class Runtime:
-    """Where its images lie, and how it is asked for."""
+class Runtime(FakeRuntime):
+    """With ``options`` it is asked for."""
 
-    images: Path
     options: FetchOptions
-
-    def image(self, name: str, script: str) -> None:
-        """What it runs."""
-        (self.images / name).write_text(script)
-
-    @property
-    def asked(self) -> list[list[str]]:
-        """The words of every call."""
-        return [json.loads(line) for line in (self.images / "asked").read_text().splitlines()]
 
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Runtime:
     """One without images."""
-    folder = tmp_path / "runtime"
-    (folder / "images").mkdir(parents=True)
-    program = folder / "podman"
-    program.write_text(f"#!{sys.executable}\n" + Path(fake_runtime.__file__).read_text())
-    program.chmod(0o755)
-    options = FetchOptions({"KEY": "top-secret", "LINES": "a\nb"}, container_runtime=str(program))
-    return Runtime(folder / "images", options)
+    found = FakeRuntime.installed_in(tmp_path / "runtime")
+    options = FetchOptions({"KEY": "top-secret", "LINES": "a\nb"}, container_runtime=str(found.program))
+    return Runtime(found.program, found.images, options)
 
 
 async def printed(step: FetchStepContainer, runtime: Runtime, folder: Path) -> str:
@@ -151,8 +133,7 @@ async def test_a_container_is_removed_whatever_became_of_it(
     runtime.image("hang", "exec sleep 60")
     with pytest.raises(LimitExceeded, match="too long"):
         await fetch(FetchStepContainer("hang"), None, tmp_path, runtime.options)
-    (name,) = [word.removeprefix("--name=") for word in runtime.asked[0] if word.startswith("--name=")]
-    assert runtime.asked[-1] == ["rm", "--force", name]
+    assert runtime.all_were_removed()
 
 
 async def test_a_container_that_prints_too_much_is_ended(
@@ -214,13 +195,3 @@ async def test_without_a_runtime_it_is_said_what_is_missing(runtime: Runtime, tm
 async def test_strangers_get_nothing_run_here(runtime: Runtime, tmp_path: Path) -> None:
     with pytest.raises(AccessDenied):
         await fetch(FetchStepContainer("a"), None, tmp_path, replace(runtime.options, private_places=False))
-
-
-def test_real_runtimes_take_our_words() -> None:
-    programs = [program for program in ("podman", "docker") if shutil.which(program)]
-    if not programs:
-        pytest.skip("neither podman nor docker is installed (Debian: apt-get install podman)")
-    for program in programs:
-        told = subprocess.run([program, "run", "--help"], capture_output=True, text=True, check=False).stdout
-        for option in ("--rm", "--name", "--security-opt", "--volume", "--env-file", "--env", "--entrypoint"):
-            assert f"{option} " in told
