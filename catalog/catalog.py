@@ -20,6 +20,7 @@ from catalog.schedules import Schedules
 from catalog.scrubs import Scrubs
 from catalog.stored_tables import StoredTables
 from catalog.tokens import Tokens
+from catalog.watches import Watches
 
 
 class Catalog:
@@ -40,6 +41,7 @@ class Catalog:
         self.schedules = Schedules(database, now)
         self.attestations = Attestations(database)
         self.attestation_keys = AttestationKeys(database, now)
+        self.watches = Watches(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

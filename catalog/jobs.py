@@ -7,18 +7,19 @@ other once. Times are seconds since 1970. What the kinds do is not known here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import ColumnElement, Row, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, exists, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
 from catalog.run_times import Runs, Schedule, due_at
-from catalog.tables import jobs, schedules
-from opendatafabric.did import DatasetId
+from catalog.tables import jobs, schedules, watches
+from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import Conflict
 from opendatafabric.metadata.events import DatasetKind
 
@@ -40,6 +41,12 @@ def kind_for(dataset_kind: DatasetKind) -> str:
 
 
 LOST: Final = "the worker that ran it was lost"
+
+SETTLE_S: Final = 1.0
+"""What changes within so long is looked at in one run."""
+
+HELD_S_MAX: Final = 300.0
+"""A job whose input is about to be computed waits for that so long: inputs may wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +77,14 @@ class JobState:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedJob:
-    """A job for ``owner`` alone; of a ``foreign`` one a stranger said that it is to be done."""
+    """A job for ``owner`` alone; of a ``foreign`` one a stranger said that it is to be done, with ``account_id``."""
 
     id: JobId
     owner: str
     foreign: bool
+    account_id: AccountId | None = None
+    on_change: bool = False
+    """Whether it follows changes."""
 
 
 class Jobs:
@@ -93,7 +103,7 @@ class Jobs:
         now = self._now()
         async with self._database.writing() as connection:
             row = await row_of(connection, job_id)
-            if row is not None and _is_leased(row, now):
+            if row is not None and is_leased(row, now):
                 raise Conflict(f"the job '{job_id}' is being done already", hint="odf schedule list shows how it went")
             await put_row(connection, job_id, row, {"due_at": now}, now=now)
 
@@ -104,16 +114,22 @@ class Jobs:
         return None if row is None else job_state(row, self._now())
 
     async def are_any(self, kinds: Collection[str]) -> bool:
-        """Whether there is, now or later, something to do."""
-        query = select(jobs.c.kind).where(jobs.c.kind.in_(kinds), jobs.c.due_at.is_not(None)).limit(1)
+        """Whether there is, now or later, something to do, or something to be watched."""
+        due = select(jobs.c.kind).where(jobs.c.kind.in_(kinds), jobs.c.due_at.is_not(None))
+        followed = select(schedules.c.kind).where(schedules.c.kind.in_(kinds), schedules.c.on_change == 1)
         async with self._database.reading() as connection:
-            return (await connection.execute(query)).first() is not None
+            found = [(await connection.execute(query.limit(1))).first() for query in (due, followed)]
+        return any(row is not None for row in found)
 
     async def claim_due(self, kinds: Collection[str], owner: str, *, lease_s: float) -> ClaimedJob | None:
-        """The job that has waited longest beyond its time, for ``owner`` alone; ``None`` when none is due."""
+        """The job that has waited longest beyond its time, for ``owner`` alone; ``None`` when none is due.
+
+        What watches a dataset that is about to be computed waits for that, so that a chain is computed in order.
+        """
         now = self._now()
         free = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until <= now)
-        query = select(jobs).where(jobs.c.kind.in_(kinds), jobs.c.due_at <= now, free).order_by(jobs.c.due_at).limit(1)
+        query = select(jobs).where(jobs.c.kind.in_(kinds), jobs.c.due_at <= now, free, _inputs_are_done(now))
+        query = query.order_by(jobs.c.due_at).limit(1)
         async with self._database.reading() as connection:
             if (await connection.execute(query)).first() is None:
                 return None
@@ -124,7 +140,10 @@ class Jobs:
             job_id = _id_of(row)
             schedule = await schedule_row(connection, job_id)
             await connection.execute(update(jobs).where(_is(job_id)).values(_claimed(row, owner, now, lease_s)))
-        return ClaimedJob(job_id, owner, foreign=schedule is not None and bool(schedule.foreign))
+        if schedule is None:
+            return ClaimedJob(job_id, owner, foreign=False)
+        account_id = None if schedule.account_id is None else AccountId.from_text(schedule.account_id)
+        return ClaimedJob(job_id, owner, bool(schedule.foreign), account_id, bool(schedule.on_change))
 
     async def renew(self, job: ClaimedJob, *, lease_s: float) -> bool:
         """Keep a job for longer; ``False`` when it is somebody else's by now."""
@@ -146,6 +165,8 @@ class Jobs:
                 return
             runs = _runs(row).ended(now, well=error is None)
             due = due_by(await schedule_row(connection, job.id), job.id, runs)
+            if row.asked_at is not None and error is None:
+                due = sooner(due, row.asked_at + SETTLE_S)
             values = {**_GIVEN_BACK, "due_at": due, "ended_at": now, "failures": runs.failures, "error": error}
             if error is None:
                 values |= {"succeeded_at": now, "outcome": orjson.dumps(dict(outcome or {})).decode()}
@@ -186,14 +207,35 @@ def due_by(schedule: Row[Any] | None, job_id: JobId, runs: Runs) -> float | None
     """When the job is due by its schedule, if it has one that is in force."""
     if schedule is None or schedule.paused_at is not None:
         return None
-    return due_at(Schedule(schedule.cron, schedule.timezone, schedule.jitter_s), str(job_id), runs)
+    due = due_at(schedule_in(schedule), str(job_id), runs)
+    return None if due == math.inf else due
+
+
+def schedule_in(row: Row[Any]) -> Schedule:
+    """The schedule in a row."""
+    return Schedule(row.cron, row.timezone, row.jitter_s, bool(row.on_change))
+
+
+def is_watch_of(job_id: JobId) -> ColumnElement[bool]:
+    """Which rows of ``watches`` are those of a job."""
+    return and_(watches.c.kind == job_id.kind, watches.c.dataset_id == str(job_id.dataset_id))
+
+
+def sooner(due: float | None, other: float) -> float:
+    """The earlier of the two, if both are times."""
+    return other if due is None else min(due, other)
+
+
+def is_leased(row: Row[Any], now: float) -> bool:
+    """Whether somebody does the job of the row."""
+    return row.lease_until is not None and row.lease_until > now
 
 
 def job_state(row: Row[Any], now: float) -> JobState:
     """The state in a row."""
     return JobState(
         due_at=row.due_at,
-        is_running=_is_leased(row, now),
+        is_running=is_leased(row, now),
         began_at=row.began_at,
         ended_at=row.ended_at,
         succeeded_at=row.succeeded_at,
@@ -206,7 +248,8 @@ def job_state(row: Row[Any], now: float) -> JobState:
 def _claimed(row: Row[Any], owner: str, now: float, lease_s: float) -> dict[str, Any]:
     begun = _runs(row).begun(now).made_up_until
     lost = {} if row.lease_owner is None else {"failures": row.failures + 1, "error": LOST, "ended_at": now}
-    return {"lease_owner": owner, "lease_until": now + lease_s, "began_at": now, "made_up_until": begun, **lost}
+    return {"lease_owner": owner, "lease_until": now + lease_s, "began_at": now, "made_up_until": begun,
+            "asked_at": None, **lost}  # fmt: skip
 
 
 def _runs(row: Row[Any]) -> Runs:
@@ -221,5 +264,12 @@ def _is(job_id: JobId) -> ColumnElement[bool]:
     return and_(jobs.c.kind == job_id.kind, jobs.c.dataset_id == str(job_id.dataset_id))
 
 
-def _is_leased(row: Row[Any], now: float) -> bool:
-    return row.lease_until is not None and row.lease_until > now
+def _inputs_are_done(now: float) -> ColumnElement[bool]:
+    """No dataset that the job watches is being computed or about to be; one whose computing fails is not waited for."""
+    upstream = jobs.alias()
+    is_watched = and_(watches.c.kind == jobs.c.kind, watches.c.dataset_id == jobs.c.dataset_id)
+    is_input = and_(upstream.c.kind == TRANSFORM, upstream.c.dataset_id == watches.c.watched_id)
+    is_other = or_(jobs.c.kind != TRANSFORM, jobs.c.dataset_id != watches.c.watched_id)
+    is_coming = and_(upstream.c.failures == 0, or_(upstream.c.due_at <= now + SETTLE_S, upstream.c.lease_until > now))
+    found = select(watches.c.kind).join(upstream, is_input).where(is_watched, is_other, is_coming)
+    return or_(~exists(found.correlate(jobs)), jobs.c.due_at <= now - HELD_S_MAX)

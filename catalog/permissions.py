@@ -1,13 +1,17 @@
-"""Who may do what with a dataset: one function, asked by every handler."""
+"""Who may do what with a dataset: one function, asked by every handler, and one for what goes on without a caller."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
-from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Role
+from catalog.accounts import Account, Accounts
+from catalog.datasets import DatasetRecord, Datasets, Role
 from catalog.tokens import Authenticated, Scope
 from catalog.visibility import Visibility
+from opendatafabric.did import AccountId, DatasetId
+from opendatafabric.errors import NotFound
+from opendatafabric.names import AccountName
 
 
 class Access(IntEnum):
@@ -32,3 +36,29 @@ def _by_account(record: DatasetRecord, account: Account | None, role: Role | Non
     if account is not None and role is not None:
         return Access.READ if role is Role.READER else Access.WRITE
     return Access.READ if record.visibility is Visibility.PUBLIC else Access.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What accounts may read while nobody calls. Datasets that the catalog does not know are ``default_owner``'s."""
+
+    accounts: Accounts
+    datasets: Datasets
+    default_owner: AccountName
+    default_visibility: Visibility
+
+    async def may_read(self, account_id: AccountId | None, dataset_id: DatasetId) -> bool:
+        """Whether the account (``None`` or one that is no more: anybody) may read the dataset."""
+        account = await self._account(account_id)
+        record = await self.datasets.find(dataset_id)
+        if record is None:
+            is_owner = account is not None and account.name == self.default_owner
+            return is_owner or self.default_visibility is Visibility.PUBLIC
+        role = None if account is None else await self.datasets.role(dataset_id, account)
+        return _by_account(record, account, role) >= Access.READ
+
+    async def _account(self, account_id: AccountId | None) -> Account | None:
+        try:
+            return None if account_id is None else await self.accounts.find_by_id(account_id)
+        except NotFound:
+            return None

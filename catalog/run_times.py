@@ -4,11 +4,13 @@
 - A clock that goes back brings no strike again: what was made up for only grows.
 - After a failure the schedule waits, longer each time up to a maximum; the first success goes back to it.
 - Jitter shifts all strikes of one subject by the same part of the most that is allowed.
+- A schedule may follow changes too, or have no strikes at all: what changes is not known here.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,11 +24,15 @@ WAIT_S_MAX: Final = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Five fields of cron in ``timezone``, each strike later by the same part of ``jitter_s`` for one subject."""
+    """Five fields of cron in ``timezone``, each strike later by the same part of ``jitter_s`` for one subject.
 
-    cron: str
+    ``on_change`` also runs when something changed; then there may be no strikes.
+    """
+
+    cron: str | None
     timezone: str = "UTC"
     jitter_s: float = 0.0
+    on_change: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +54,15 @@ class Runs:
 
 
 def due_at(schedule: Schedule, subject: str, runs: Runs) -> float:
-    """When the next run is due; long ago when it was missed.
+    """When the next run is due; long ago when it was missed, never (``math.inf``) without strikes.
 
     Raises:
         MalformedInput: the schedule is none.
     """
     if runs.failures and runs.ended_at is not None:
         return runs.ended_at + wait_s(subject, runs.failures)
+    if schedule.cron is None:
+        return math.inf
     later_s = shift_s(schedule, subject)
     return next_strike(schedule.cron, runs.made_up_until - later_s, schedule.timezone) + later_s
 

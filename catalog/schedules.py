@@ -9,10 +9,10 @@ from typing import Any, Final
 from sqlalchemy import Row, and_, delete, insert, select, update
 
 from catalog.engine import Database
-from catalog.jobs import JobId, JobState, due_by, job_state, put_row, row_of, schedule_row
+from catalog.jobs import JobId, JobState, due_by, is_watch_of, job_state, put_row, row_of, schedule_in, schedule_row
 from catalog.run_times import Runs, Schedule, due_at
-from catalog.tables import jobs, schedules
-from opendatafabric.did import DatasetId
+from catalog.tables import jobs, schedules, watches
+from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import MalformedInput, NotFound
 from opendatafabric.limits import SCHEDULE_JITTER_S_MAX
 
@@ -37,20 +37,31 @@ class Schedules:
         self._database = database
         self._now = now
 
-    async def set(self, job_id: JobId, schedule: Schedule, *, foreign: bool = False) -> None:
+    async def set(
+        self, job_id: JobId, schedule: Schedule, *, foreign: bool = False, account_id: AccountId | None = None
+    ) -> None:
         """Do the job by that schedule from now on, instead of by the one it had; it is paused no longer.
+
+        One that follows changes is due at once: nobody knows what changed before. ``account_id`` is whose rights a
+        ``foreign`` job has.
 
         Raises:
             MalformedInput: no such schedule.
         """
+        if schedule.cron is None and not schedule.on_change:
+            raise MalformedInput("a schedule needs times, or follows changes", hint='"*/5 * * * *", or on change')
         if not 0 <= schedule.jitter_s <= SCHEDULE_JITTER_S_MAX:
             raise MalformedInput("the jitter of a schedule is too long", expected=f"at most {SCHEDULE_JITTER_S_MAX} s")
         due_at(schedule, str(job_id), Runs(self._now()))
         row = {"kind": job_id.kind, "dataset_id": str(job_id.dataset_id), "cron": schedule.cron,
-               "timezone": schedule.timezone, "jitter_s": schedule.jitter_s, "foreign": int(foreign)}  # fmt: skip
+               "timezone": schedule.timezone, "jitter_s": schedule.jitter_s, "foreign": int(foreign),
+               "on_change": int(schedule.on_change),
+               "account_id": None if account_id is None else str(account_id)}  # fmt: skip
         async with self._database.writing() as connection:
             await connection.execute(delete(schedules).where(_is(job_id)))
             await connection.execute(insert(schedules).values(row))
+            if not schedule.on_change:
+                await connection.execute(delete(watches).where(is_watch_of(job_id)))
             await self._begin(connection, job_id)
 
     async def remove(self, job_id: JobId) -> None:
@@ -63,7 +74,15 @@ class Schedules:
             gone = await connection.execute(delete(schedules).where(_is(job_id)))
             if gone.rowcount == 0:
                 raise unscheduled(job_id)
+            await connection.execute(delete(watches).where(is_watch_of(job_id)))
             await put_row(connection, job_id, await row_of(connection, job_id), {"due_at": None}, now=self._now())
+
+    async def forget(self, dataset_id: DatasetId) -> bool:
+        """Do nothing for a dataset any more: it is gone. Whether there was anything."""
+        async with self._database.writing() as connection:
+            gone = [await connection.execute(delete(each).where(each.c.dataset_id == str(dataset_id)))
+                    for each in (schedules, jobs, watches)]  # fmt: skip
+        return any(each.rowcount for each in gone)
 
     async def pause(self, job_id: JobId) -> None:
         """Do not do it until ``resume``; errors as ``remove``."""
@@ -95,7 +114,8 @@ class Schedules:
         """Due by the schedule from now on, as if nothing had ever failed."""
         row, now = await row_of(connection, job_id), self._now()
         runs = Runs(now if row is None else row.made_up_until).begun(now)
-        due = due_by(await schedule_row(connection, job_id), job_id, runs)
+        schedule = await schedule_row(connection, job_id)
+        due = now if schedule is not None and schedule.on_change else due_by(schedule, job_id, runs)
         values = {"due_at": due, "made_up_until": runs.made_up_until, "failures": 0}
         await put_row(connection, job_id, row, values, now=now)
 
@@ -106,8 +126,7 @@ class Schedules:
 
     def _scheduled(self, row: Row[Any]) -> Scheduled:
         job_id = JobId(row.kind, DatasetId.from_text(row.dataset_id))
-        schedule = Schedule(row.cron, row.timezone, row.jitter_s)
-        return Scheduled(job_id, schedule, bool(row.foreign), row.paused_at, job_state(row, self._now()))
+        return Scheduled(job_id, schedule_in(row), bool(row.foreign), row.paused_at, job_state(row, self._now()))
 
 
 def unscheduled(job_id: JobId) -> NotFound:

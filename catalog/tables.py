@@ -273,6 +273,7 @@ jobs: Final = Table(
     Column("outcome", String),
     Column("lease_owner", String),
     Column("lease_until", Float),
+    Column("asked_at", Float),
 )
 
 schedules: Final = Table(
@@ -280,11 +281,22 @@ schedules: Final = Table(
     METADATA,
     Column("kind", String, primary_key=True),
     Column("dataset_id", String, primary_key=True),
-    Column("cron", String, nullable=False),
+    Column("cron", String),
     Column("timezone", String, nullable=False),
     Column("jitter_s", Float, nullable=False),
     Column("foreign", Integer, nullable=False),
     Column("paused_at", Float),
+    Column("on_change", Integer, nullable=False, server_default="0"),
+    Column("account_id", String),
+)
+
+watches: Final = Table(
+    "watches",
+    METADATA,
+    Column("kind", String, primary_key=True),
+    Column("dataset_id", String, primary_key=True),
+    Column("watched_id", String, primary_key=True, index=True),
+    Column("seen_head", String),
 )
 
 attestations: Final = Table(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from catalog.catalog import open_catalog
-from catalog.jobs import POLL, TRANSFORM, VERIFY, ClaimedJob
+from catalog.jobs import POLL, SETTLE_S, TRANSFORM, VERIFY, ClaimedJob
+from catalog.permissions import Rights
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
 from cli.fetching import fetch_options
 from cli.ingests import now_or
 from cli.stopping import stop_asked
+from opendatafabric.names import AccountName
+from pipeline.inputs import MayRead
 from pipeline.poll_job import PollJob
 from pipeline.transform.derive_job import DeriveJob
 from pipeline.worker_client import WorkerClient
@@ -18,8 +23,9 @@ from repo_server.config import Settings, allowed_variables
 from repo_server.ingesting import ForeignEngine
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
+from verify.lookout import Lookout
 from verify.verify_job import VerifyJob
-from verify.worker import LOG, JobWorker
+from verify.worker import LOG, JobKind, JobWorker
 
 
 async def run_worker(
@@ -32,26 +38,54 @@ async def run_worker(
     settings = settings_for(repository)
     start_logging(settings.log_level)
     async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as opened:
-        client = _client(settings)
-        polling = _polling(settings, opened, client, allowed)
-        deriving = DeriveJob(opened, client, ForeignEngine(settings), lambda: now_or(None), settings.engines_elsewhere)
-        verifying = VerifyJob(opened, ForeignEngine(settings), settings.engines_elsewhere)
-
-        async def poll(job: ClaimedJob) -> dict[str, object]:
-            return await polling.run(job.id.dataset_id, foreign=job.foreign)
-
-        async def derive(job: ClaimedJob) -> dict[str, object]:
-            return await deriving.run(job.id.dataset_id, foreign=job.foreign)
-
-        async def verify(job: ClaimedJob) -> dict[str, object]:
-            return await verifying.run(job.id.dataset_id)
-
-        kinds = {POLL: poll, TRANSFORM: derive, VERIFY: verify}
+        rights = Rights(
+            catalog.accounts, catalog.datasets, AccountName(settings.default_account), settings.default_visibility
+        )
+        lookout = Lookout(opened, catalog, settle_s=0.0 if once else SETTLE_S)
+        kinds = {kind: lookout.around(run) for kind, run in _kinds(settings, opened, rights, allowed).items()}
         worker = JobWorker(catalog.jobs, kinds, redacted=redacted)
         async with stop_asked(attached=attached) as stop:
             on_ready()
-            await (worker.run_all_due() if once else worker.run_until(stop, grace_s=settings.stop_s))
+            if once:
+                await lookout.forget_gone()
+                await lookout.look()
+                await worker.run_all_due()
+            else:
+                await _run_until(stop, worker, lookout, grace_s=settings.stop_s)
             LOG.info("stopping")
+
+
+async def _run_until(stop: asyncio.Event, worker: JobWorker, lookout: Lookout, *, grace_s: float) -> None:
+    looking = asyncio.create_task(lookout.look_for_ever())
+    try:
+        await worker.run_until(stop, grace_s=grace_s)
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+
+def _kinds(
+    settings: Settings, repository: DatasetRepository, rights: Rights, allowed: Sequence[str]
+) -> dict[str, JobKind]:
+    """What the worker can do. For strangers queries run in a sandbox or not at all, over what they may read."""
+    client = _client(settings)
+    polling = _polling(settings, repository, client, allowed)
+    deriving = DeriveJob(repository, client, ForeignEngine(settings), lambda: now_or(None), settings.engines_elsewhere)
+    verifying = VerifyJob(repository, ForeignEngine(settings), settings.engines_elsewhere)
+
+    async def poll(job: ClaimedJob) -> dict[str, object]:
+        return await polling.run(job.id.dataset_id, foreign=job.foreign)
+
+    def may_read(job: ClaimedJob) -> MayRead | None:
+        return partial(rights.may_read, job.account_id) if job.foreign else None
+
+    async def derive(job: ClaimedJob) -> dict[str, object]:
+        return await deriving.run(job.id.dataset_id, may_read=may_read(job))
+
+    async def verify(job: ClaimedJob) -> dict[str, object]:
+        return await verifying.run(job.id.dataset_id, may_read=may_read(job))
+
+    return {POLL: poll, TRANSFORM: derive, VERIFY: verify}
 
 
 def _client(settings: Settings) -> WorkerClient:

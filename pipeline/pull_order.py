@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import DatasetNotFound, OdfError
-from opendatafabric.metadata.events import SetTransform
-from pipeline.commit import position_of
+from opendatafabric.errors import DatasetNotFound
+from pipeline.inputs import input_ids
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 
@@ -33,13 +32,9 @@ async def inputs_first(repository: DatasetRepository, wanted: Iterable[DatasetEn
 
 
 async def _inputs(repository: DatasetRepository, entry: DatasetEntry) -> list[DatasetEntry]:
-    """Those that are here; of a dataset whose chain cannot be read none, for whoever pulls it will say why."""
-    try:
-        transform = (await position_of(entry.dataset)).state.transform
-    except OdfError:
-        return []
+    """Those that are here."""
     found: list[DatasetEntry] = []
-    for each in transform.inputs if isinstance(transform, SetTransform) else ():
+    for dataset_id in await input_ids(entry.dataset):
         with suppress(DatasetNotFound):
-            found.append(await repository.find(each.dataset_ref))
+            found.append(await repository.find(dataset_id))
     return found

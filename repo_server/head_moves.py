@@ -20,3 +20,4 @@ async def note_move(
     await services.catalog.datasets.log_move(
         dataset_id, found.caller.account, expected_head=expected_head, new_head=new_head
     )
+    await services.catalog.watches.moved(dataset_id, new_head)

@@ -14,6 +14,7 @@ def plain_schedule(scheduled: Scheduled) -> dict[str, Any]:
     schedule, state = scheduled.schedule, scheduled.state
     return {
         "cron": schedule.cron,
+        "onChange": schedule.on_change,
         "timezone": schedule.timezone,
         "jitterS": schedule.jitter_s,
         "paused": scheduled.paused_at is not None,

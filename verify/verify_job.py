@@ -8,6 +8,7 @@ from typing import Any
 from opendatafabric.did import DatasetId
 from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.ingest import Engine
+from pipeline.inputs import MayRead, readable
 from pipeline.transform.input_chains import inputs_in
 from storage.repositories import DatasetRepository
 from verify.replay import Replay
@@ -24,14 +25,17 @@ class VerifyJob:
     engine: Engine
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
-    async def run(self, dataset_id: DatasetId) -> dict[str, Any]:
+    async def run(self, dataset_id: DatasetId, *, may_read: MayRead | None = None) -> dict[str, Any]:
         """The verdict, and what was looked at. A dataset that is not valid is an outcome, not a failure of the job.
+
+        ``may_read`` says which inputs are for the stranger who wanted it.
 
         Raises:
             DatasetNotFound: it is not here.
         """
         dataset = (await self.repository.find(dataset_id)).dataset
-        replay = Replay(inputs_in(self.repository), self.engine, elsewhere=self.elsewhere)
+        find = inputs_in(self.repository)
+        replay = Replay(find if may_read is None else readable(find, may_read), self.engine, elsewhere=self.elsewhere)
         return outcome_of(await verify_dataset(dataset, replay))
 
 

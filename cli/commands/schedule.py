@@ -21,7 +21,7 @@ from cli.polls import polls
 from cli.transforms import derives
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import DatasetNotFound, UnsupportedOperation
+from opendatafabric.errors import DatasetNotFound, MalformedInput, UnsupportedOperation
 from repo_server.schedule_states import plain_schedule
 from storage.repositories import DatasetRepository
 from verify.report import Verdict
@@ -45,7 +45,12 @@ Verify = Annotated[bool, typer.Option("--verify", help="Its verification, not it
 @app.command("set")
 def set_(
     ref: Ref,
-    cron: Annotated[str, typer.Argument(metavar="CRON", help="Minute, hour, day, month, weekday.")],
+    cron: Annotated[
+        str | None, typer.Argument(metavar="[CRON]", help="Minute, hour, day, month, weekday.", show_default=False)
+    ] = None,
+    on_change: Annotated[
+        bool, typer.Option("--on-change", help="Whenever its inputs, or what is verified, have a new head.")
+    ] = False,
     jitter: Annotated[
         str | None, typer.Option("--jitter", metavar="TIME", help="Later by a part of it that stays the same: 5m.")
     ] = None,
@@ -56,6 +61,7 @@ def set_(
 ) -> None:
     """Poll a dataset by that schedule from now on, compute a derivative, or verify either.
 
+    With --on-change a derivative is computed, or either verified, as soon as an input has something new, and now.
     A schedule that it has is replaced. What was missed is made up for once. After a failure it is tried again after
     half a minute, then later each time up to an hour.
 
@@ -64,8 +70,9 @@ def set_(
         odf schedule set us.noaa.seattle-weather "*/5 * * * *" --repo my-repository
         odf schedule set us.noaa.seattle-weather "0 6 * * MON-FRI" --timezone Europe/Berlin --jitter 10m
         odf schedule set us.noaa.seattle-weather "0 3 * * *" --verify --repo my-repository
+        odf schedule set us.noaa.hot-days --on-change --repo my-repository
     """
-    schedule = Schedule(cron, timezone, 0.0 if jitter is None else float(duration_s(jitter)))
+    schedule = Schedule(cron, timezone, 0.0 if jitter is None else float(duration_s(jitter)), on_change)
     asyncio.run(_set(repository, ref, schedule, verify=verify))
     asyncio.run(_print_one(repository, ref, verify=verify, as_json=as_json))
 
@@ -143,6 +150,8 @@ def run_now(ref: Ref, verify: Verify = False, repository: RepositoryOption = "."
 
 async def _set(repository: str, ref: str, schedule: Schedule, *, verify: bool) -> None:
     job_id = await _job_id(repository, ref, verify=verify, must_poll=True)
+    if schedule.on_change and job_id.kind == POLL:
+        raise MalformedInput("the source of a root tells of no changes", hint='give it times: "*/5 * * * *"')
     async with catalog_of(repository) as catalog:
         await catalog.schedules.set(job_id, schedule)
 
@@ -191,7 +200,14 @@ async def _print_one(repository: str, ref: str, *, verify: bool, as_json: bool) 
         print_json({"dataset": ref, **(plain or {})})
     elif plain is not None:
         done = DONE.get(job_id.kind, "computed")
-        print_line(f"{ref}: {'paused' if plain['paused'] else f'{done} next at ' + plain['nextRunAt']}")
+        print_line(f"{ref}: {_told(plain, done)}")
+
+
+def _told(plain: dict[str, Any], done: str) -> str:
+    if plain["paused"]:
+        return "paused"
+    when = f"{done} next at {plain['nextRunAt']}" if plain["nextRunAt"] else done
+    return f"{when}, and on every change" if plain["onChange"] else when
 
 
 async def _list(repository: str) -> list[tuple[str, dict[str, Any]]]:
@@ -209,10 +225,12 @@ async def _name(repository: DatasetRepository, scheduled: Scheduled) -> str:
 
 
 def _cells(name: str, plain: dict[str, Any]) -> tuple[str, ...]:
-    cron = plain["cron"] if plain["timezone"] == "UTC" else f"{plain['cron']} {plain['timezone']}"
+    zone = "" if plain["timezone"] == "UTC" else f" {plain['timezone']}"
+    times = [f"{plain['cron']}{zone}"] if plain["cron"] else []
+    when = ", ".join([*times, *(["on change"] if plain["onChange"] else [])])
     state = "running" if plain["running"] else plain["lastError"] or ("paused" if plain["paused"] else _verdict(plain))
-    times = (plain["lastRunAt"] or "never", plain["nextRunAt"] or "never")
-    return name, plain["job"], cron, *times, str(plain["failures"]), state
+    next_run = plain["nextRunAt"] or ("on change" if plain["onChange"] and not plain["paused"] else "never")
+    return name, plain["job"], when, plain["lastRunAt"] or "never", next_run, str(plain["failures"]), state
 
 
 def _verdict(plain: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from opendatafabric.instant import Instant
 from pipeline.commit import counted
 from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.ingest import Engine
+from pipeline.inputs import MayRead, readable
 from pipeline.transform.input_chains import inputs_in
 from pipeline.transform.run import transform
 from storage.repositories import DatasetRepository
@@ -27,18 +28,21 @@ class DeriveJob:
     clock: Callable[[], Instant]
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
-    async def run(self, dataset_id: DatasetId, *, foreign: bool) -> dict[str, Any]:
+    async def run(self, dataset_id: DatasetId, *, may_read: MayRead | None) -> dict[str, Any]:
         """Make the next step, if there is one; how many blocks and records that made.
+
+        ``may_read`` says which inputs are for the stranger who wanted it, ``None`` that it was no stranger.
 
         Raises:
             DatasetNotFound: it is not here, or one of its inputs.
             OdfError: as ``transform``.
         """
         entry = await self.repository.find(dataset_id)
-        engine = self.foreign_engine if foreign else self.engine
+        engine = self.engine if may_read is None else self.foreign_engine
+        find = inputs_in(self.repository)
         outcome = await transform(
             entry.dataset,
-            inputs_in(self.repository),
+            find if may_read is None else readable(find, may_read),
             engine,
             system_time=self.clock(),
             elsewhere=self.elsewhere,

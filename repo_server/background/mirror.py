@@ -190,6 +190,8 @@ class MirrorRunner:
         async def pull(_: _Reached) -> tuple[Dataset, None]:
             source = parse_remote(dataset_address(mirror.target, alias.name))
             await pull_dataset(self._tools.session, source, target, token=mirror.token, ipfs=self._tools.ipfs)
+            dataset_id = (await target.dataset.seed()).dataset_id
+            await self._place.catalog.watches.moved(dataset_id, await target.dataset.head())
             return target.dataset, None
 
         return await self._noted(mirror, alias, pull)

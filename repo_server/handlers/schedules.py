@@ -1,4 +1,8 @@
-"""When a dataset is polled: read by those who may read it, set by those who may write."""
+"""When a dataset is polled, computed or verified: read by those who may read it, set by those who may write.
+
+``?job=verify`` means its verification; else a root is polled, a derivative computed. What is computed or verified for
+somebody is computed from what he may read, which is looked at now and again in each run.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,21 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from catalog.jobs import POLL, JobId
+from catalog.jobs import POLL, TRANSFORM, VERIFY, JobId, kind_for
 from catalog.permissions import Access
 from catalog.run_times import Schedule
 from catalog.schedules import unscheduled
 from opendatafabric.errors import MalformedInput, UnsupportedOperation
-from opendatafabric.metadata.events import SetPollingSource
+from opendatafabric.metadata.events import SetPollingSource, SetTransform
+from pipeline.inputs import input_ids, unreadable
 from repo_server.body import read_json
 from repo_server.gate import Visit, access_of, visit
 from repo_server.problems import json_response
 from repo_server.schedule_states import plain_schedule
 
 _FIELDS: Final[dict[str, tuple[type, ...]]] = {
-    "cron": (str,),
+    "cron": (str, type(None)),
+    "onChange": (bool,),
     "timezone": (str,),
     "jitterS": (int, float),
     "paused": (bool,),
@@ -29,7 +35,7 @@ _FIELDS: Final[dict[str, tuple[type, ...]]] = {
 async def get_schedule(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/schedule``: why a run failed is for those who may write."""
     found = await visit(request, Access.READ)
-    plain = await _plain(found)
+    plain = await _plain(found, await _job_id(request, found))
     if plain["lastError"] is not None and await access_of(found.services, found.dataset, found.caller) < Access.WRITE:
         plain["lastError"] = "the last run failed"
     return json_response(plain)
@@ -38,36 +44,50 @@ async def get_schedule(request: web.Request) -> web.StreamResponse:
 async def put_schedule(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/schedule``. Of somebody who is no administrator only public places are polled."""
     found = await visit(request, Access.WRITE)
+    job_id = await _job_id(request, found)
     given = _checked(await read_json(request, found.services.settings))
-    await _check_polls(found)
-    schedule = Schedule(given["cron"], given.get("timezone", "UTC"), float(given.get("jitterS", 0)))
-    schedules, job_id = found.services.catalog.schedules, _job_id(found)
-    await schedules.set(job_id, schedule, foreign=not _is_admin(found))
+    await _check_can_be_done(found, job_id.kind)
+    schedule = Schedule(
+        given.get("cron"), given.get("timezone", "UTC"), float(given.get("jitterS", 0)), given.get("onChange", False)
+    )
+    if schedule.on_change and job_id.kind == POLL:
+        raise MalformedInput("the source of a root tells of no changes", hint="give it times: cron")
+    schedules, account = found.services.catalog.schedules, found.caller.account
+    is_admin = account is not None and account.is_admin
+    await schedules.set(job_id, schedule, foreign=not is_admin, account_id=None if account is None else account.id)
     if given.get("paused"):
         await schedules.pause(job_id)
-    return json_response(await _plain(found))
+    return json_response(await _plain(found, job_id))
 
 
 async def delete_schedule(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/schedule``."""
     found = await visit(request, Access.WRITE)
-    await found.services.catalog.schedules.remove(_job_id(found))
+    await found.services.catalog.schedules.remove(await _job_id(request, found))
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
-async def _plain(found: Visit) -> dict[str, Any]:
-    scheduled = await found.services.catalog.schedules.find(_job_id(found))
+async def _plain(found: Visit, job_id: JobId) -> dict[str, Any]:
+    scheduled = await found.services.catalog.schedules.find(job_id)
     if scheduled is None:
-        raise unscheduled(_job_id(found))
+        raise unscheduled(job_id)
     return plain_schedule(scheduled)
 
 
-async def _check_polls(found: Visit) -> None:
+async def _check_can_be_done(found: Visit, kind: str) -> None:
+    """That there is something to poll or compute, from inputs that the caller may read."""
     dataset = found.dataset.entry.dataset
     head = await dataset.head()
     state = None if head is None else await dataset.chain_state(head)
-    if state is None or not isinstance(state.polling_source, SetPollingSource):
+    if kind == POLL and (state is None or not isinstance(state.polling_source, SetPollingSource)):
         raise UnsupportedOperation("the dataset has no source to poll")
+    if kind == TRANSFORM and (state is None or not isinstance(state.transform, SetTransform)):
+        raise UnsupportedOperation("the dataset has no transform")
+    for dataset_id in await input_ids(dataset):
+        hosted = await found.services.directory.find(dataset_id)
+        is_there = hosted is not None and not hosted.entry.pending
+        if hosted is None or not is_there or await access_of(found.services, hosted, found.caller) < Access.READ:
+            raise unreadable(dataset_id)
 
 
 def _checked(body: dict[str, object]) -> dict[str, Any]:
@@ -77,15 +97,15 @@ def _checked(body: dict[str, object]) -> dict[str, Any]:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             told = f"field '{name[:100]}' of a schedule is unknown or of another type"
             raise MalformedInput(told, expected=", ".join(_FIELDS))
-    if "cron" not in body:
-        raise MalformedInput("a schedule needs the field 'cron'", expected="minute hour day month weekday")
     return body
 
 
-def _job_id(found: Visit) -> JobId:
-    return JobId(POLL, found.dataset.entry.id)
-
-
-def _is_admin(found: Visit) -> bool:
-    account = found.caller.account
-    return account is not None and account.is_admin
+async def _job_id(request: web.Request, found: Visit) -> JobId:
+    entry, asked = found.dataset.entry, request.query.get("job")
+    if asked == VERIFY:
+        return JobId(VERIFY, entry.id)
+    if asked is not None:
+        raise MalformedInput(
+            "there is no such job to be scheduled", expected=f"job={VERIFY}, or none", found=asked[:100]
+        )
+    return JobId(kind_for((await entry.dataset.seed()).dataset_kind), entry.id)

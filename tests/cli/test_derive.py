@@ -64,6 +64,56 @@ def test_a_derivative_on_a_schedule_is_computed_by_the_worker(mine: Path, monkey
     assert odf("schedule", "list", "--json").json() == []
 
 
+def test_a_derivative_that_follows_its_inputs_is_computed_when_they_have_news(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.workers.WorkerClient", lambda *_, **__: LocalEngine(mine.parent / "engine"))
+    assert odf("schedule", "set", FAHRENHEIT, "--on-change").lines[0].endswith("and on every change")
+    odf("worker", "--once")
+    assert outcome()["blocks"] == 0
+    assert "on change" in odf("schedule", "list").lines[1]
+    odf("pull", WEATHER)
+    odf("worker", "--once")
+    assert outcome()["appended"] == 623
+    ran_at = listed()["lastRunAt"]
+    odf("worker", "--once")
+    assert listed()["lastRunAt"] == ran_at
+
+
+def test_the_commands_of_the_how_to_poll_on_a_schedule_for_changes(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "docs" / "how-to" / "poll-on-a-schedule.md").read_text()
+    _, commands = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(mine.parent)
+    mine.rename("my-repository")
+    ran = [odf(*shlex.split(line)[1:]) for line in commands.splitlines()]
+    assert [each.lines for each in ran] == [
+        [f"{FAHRENHEIT}: computed next at {ran[0].lines[0][-41:-21]}, and on every change"],
+        [f"{FAHRENHEIT}: verified next at {ran[1].lines[0][-41:-21]}, and on every change"],
+    ]
+
+
+def test_a_root_follows_nothing_but_may_be_verified_on_every_change(mine: Path) -> None:
+    refused = odf("schedule", "set", WEATHER, "--on-change")
+    assert (refused.code, "tells of no changes" in refused.stderr) == (3, True)
+    assert odf("schedule", "set", WEATHER).code == 3
+    assert odf("schedule", "set", WEATHER, "--on-change", "--verify").code == 0
+    odf("worker", "--once")
+    odf("pull", WEATHER)
+    odf("worker", "--once")
+    assert (outcome()["verdict"], outcome()["records"]) == ("valid", 1461)
+
+
+def listed() -> dict[str, Any]:
+    """The one schedule that there is."""
+    (found,) = odf("schedule", "list", "--json").json()  # type: ignore[misc]
+    return dict(found)
+
+
+def outcome() -> dict[str, Any]:
+    """What came of its last run."""
+    return dict(listed()["lastOutcome"])
+
+
 def test_an_input_without_data_is_waited_for(mine: Path) -> None:
     assert odf("pull", "--dry-run", FAHRENHEIT).lines == [f"{FAHRENHEIT}: waits for data of weather"]
     assert odf("pull", FAHRENHEIT).lines == [f"{FAHRENHEIT}: waits for data of weather"]

@@ -90,6 +90,14 @@ def test_a_removed_schedule_is_gone_also_when_its_dataset_is(mine: Path) -> None
     assert listed() == []
 
 
+def test_the_worker_ends_the_schedule_of_a_dataset_that_is_gone(mine: Path) -> None:
+    odf("schedule", "set", WEATHER, "0 6 * * *")
+    for folder in mine.glob("*/refs"):
+        shutil.rmtree(folder.parent)
+    assert odf("worker", "--once").lines == ["ready"]
+    assert listed() == []
+
+
 def test_what_cannot_be_is_refused(mine: Path) -> None:
     bad = {
         ("set", WEATHER, "often"): 3,
@@ -158,7 +166,7 @@ def test_a_server_has_a_worker_once_something_is_scheduled_and_it_ends_with_the_
 
 @pytest.mark.slow
 def test_the_commands_of_the_how_to_poll_on_a_schedule(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (commands,) = re.findall(r"^```sh\n(.*?)^```", HOW_TO.read_text(), re.MULTILINE | re.DOTALL)
+    commands, _ = re.findall(r"^```sh\n(.*?)^```", HOW_TO.read_text(), re.MULTILINE | re.DOTALL)
     set_it, show_it, work = (shlex.split(line)[1:] for line in commands.splitlines())
     monkeypatch.chdir(mine.parent)
     mine.rename("my-repository")

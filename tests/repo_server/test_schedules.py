@@ -10,17 +10,24 @@ import orjson
 import pytest
 
 from catalog.catalog import Catalog
-from catalog.jobs import POLL, JobId
+from catalog.datasets import Role
+from catalog.jobs import POLL, TRANSFORM, VERIFY, JobId
+from catalog.mirrors import Direction, NewMirror
+from catalog.run_times import Schedule
 from catalog.schedules import Scheduled
 from catalog.tokens import Scope
 from catalog.visibility import Visibility
-from opendatafabric.metadata.events import SetPollingSource
+from opendatafabric.metadata.events import DatasetKind, SetPollingSource, SetTransform
 from opendatafabric.metadata.sources import FetchStepUrl, MergeStrategyAppend, ReadStepCsv
+from opendatafabric.metadata.transform import SqlQueryStep, TransformInput, TransformSql
 from repo_server.config import Tenancy
+from tests.repo_server.background.test_mirror import push_over_the_wire, runner_of, stored
 from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder, dataset_id
 
 YEARLY = {"cron": "0 0 1 1 *"}
+ON_CHANGE = {"onChange": True}
+DERIVED = JobId(TRANSFORM, dataset_id(4))
 POLLED, SECRET, PUSHED = (JobId(POLL, dataset_id(number)) for number in (1, 2, 3))
 
 
@@ -41,9 +48,19 @@ def polling(job_id: JobId) -> ChainBuilder:
     return chain
 
 
-async def put(server: Hosted, body: Any, *, name: str = "polled", who: str | None = "alice") -> Answer:
+def derived(*inputs: JobId) -> ChainBuilder:
+    """Computed from the datasets of those jobs."""
+    chain = ChainBuilder(DERIVED.dataset_id, DatasetKind.DERIVATIVE)
+    transform = TransformSql("spark", queries=(SqlQueryStep(query="select 1"),))
+    chain.add(SetTransform(tuple(TransformInput(each.dataset_id, str(each)[-9:]) for each in inputs), transform))
+    return chain
+
+
+async def put(
+    server: Hosted, body: Any, *, name: str = "polled", who: str | None = "alice", job: str | None = None
+) -> Answer:
     headers = {"Content-Type": "application/json"}
-    path = f"{server.path(name)}/schedule"
+    path = f"{server.path(name)}/schedule{'' if job is None else f'?job={job}'}"
     return await server.ask("PUT", path, who=who, data=orjson.dumps(body), headers=headers)
 
 
@@ -114,7 +131,14 @@ async def test_why_a_run_failed_is_for_those_who_may_write_and_without_secrets(s
 
 async def test_what_is_no_schedule_is_refused(server: Hosted) -> None:
     bad: list[dict[str, Any]] = [{}, {"cron": "often"}, {"cron": 5}, {"cron": "0 0 31 2 *"}]
-    bad += [{**YEARLY, "timezone": "Mars"}, {**YEARLY, "more": 1}, {**YEARLY, "paused": 1}]
+    bad += [
+        {"onChange": False},
+        {"onChange": 1},
+        ON_CHANGE,
+        {**YEARLY, "timezone": "Mars"},
+        {**YEARLY, "more": 1},
+        {**YEARLY, "paused": 1},
+    ]
     bad += [{**YEARLY, "jitterS": jitter} for jitter in (-1, 1e9, True)]
     assert [(await put(server, body)).status for body in bad] == [400] * len(bad)
     assert (await get(server)).status == 404
@@ -123,3 +147,77 @@ async def test_what_is_no_schedule_is_refused(server: Hosted) -> None:
 async def test_a_dataset_without_a_source_is_not_polled(server: Hosted) -> None:
     assert (await put(server, YEARLY, name="pushed")).status == 501
     assert await server.catalog.schedules.list(POLL) == []
+
+
+async def test_a_derivative_is_computed_on_a_schedule_of_its_own_or_when_something_changed(server: Hosted) -> None:
+    await server.add("derived", derived(POLLED))
+    told = orjson.loads((await put(server, ON_CHANGE, name="derived")).body)
+    assert (told["onChange"], told["cron"]) == (True, None)
+    found = await scheduled(server.catalog, DERIVED)
+    assert (found.schedule.on_change, found.foreign) == (True, True)
+    assert orjson.loads((await get(server, name="derived")).body)["onChange"] is True
+    both = {**YEARLY, **ON_CHANGE}
+    assert orjson.loads((await put(server, both, name="derived", who="root")).body)["nextRunAt"] is not None
+    assert not (await scheduled(server.catalog, DERIVED)).foreign
+
+
+async def test_its_verification_has_a_schedule_of_its_own(server: Hosted) -> None:
+    for name, job_id in (("pushed", PUSHED), ("derived", DERIVED)):
+        if name == "derived":
+            await server.add("derived", derived(POLLED))
+        assert (await put(server, ON_CHANGE, name=name, job=VERIFY)).status == 200
+        assert (await scheduled(server.catalog, JobId(VERIFY, job_id.dataset_id))).schedule.on_change
+    path = f"{server.path('derived')}/schedule"
+    assert (await server.ask("GET", path, who="alice")).status == 404
+    assert (await server.ask("DELETE", f"{path}?job=verify", who="alice")).status == 204
+    assert (await server.ask("GET", f"{path}?job=nonsense", who="alice")).status == 400
+
+
+async def test_a_derivative_is_computed_from_what_its_writer_may_read(server: Hosted) -> None:
+    await server.add("derived", derived(POLLED, SECRET, JobId(POLL, dataset_id(9))))
+    missing = await put(server, YEARLY, name="derived")
+    assert (missing.status, str(dataset_id(9)) in missing.text) == (404, True)
+
+
+async def test_an_input_that_is_not_for_the_caller_is_as_one_that_is_not_here(server: Hosted) -> None:
+    await server.add("derived", derived(SECRET))
+    await server.catalog.datasets.grant(DERIVED.dataset_id, server.accounts["bob"], Role.EDITOR)
+    for job in (None, VERIFY):
+        assert (await put(server, YEARLY, name="derived", who="bob", job=job)).status == 404
+        assert (await put(server, YEARLY, name="derived", job=job)).status == 200
+    await server.catalog.datasets.grant(SECRET.dataset_id, server.accounts["bob"], Role.READER)
+    assert (await put(server, YEARLY, name="derived", who="bob")).status == 200
+    assert (await scheduled(server.catalog, DERIVED)).foreign
+
+
+async def test_a_derivative_without_a_transform_is_not_computed(server: Hosted) -> None:
+    await server.add("derived", ChainBuilder(DERIVED.dataset_id, DatasetKind.DERIVATIVE))
+    assert (await put(server, YEARLY, name="derived")).status == 501
+
+
+@pytest.mark.slow
+async def test_a_push_makes_what_follows_the_dataset_due(tmp_path: Path) -> None:
+    chain, follower = a_chain(1), JobId(TRANSFORM, dataset_id(4))
+    async with hosted(tmp_path, Tenancy.MULTI, run_worker=False) as server:
+        await server.catalog.schedules.set(follower, Schedule(None, on_change=True))
+        job = await server.catalog.jobs.claim_due([TRANSFORM], "worker", lease_s=60)
+        assert job is not None
+        await server.catalog.watches.set(follower, {chain.id: None})
+        await server.catalog.jobs.finish(job)
+        await push_over_the_wire(server, await stored(chain))
+        assert (await scheduled(server.catalog, follower)).state.due_at is not None
+        assert await server.catalog.watches.watched() == {chain.id: {str(chain.head)}}
+
+
+@pytest.mark.slow
+async def test_a_pull_by_a_mirror_makes_what_follows_the_dataset_due(tmp_path: Path) -> None:
+    chain, follower = a_chain(1), JobId(VERIFY, dataset_id(1))
+    there = hosted(tmp_path / "there", Tenancy.MULTI, run_mirrors=False)
+    here = hosted(tmp_path / "here", Tenancy.MULTI, run_mirrors=False, run_worker=False)
+    async with there as source, here as server:
+        await source.add("weather", chain)
+        await server.catalog.watches.set(follower, {chain.id: None})
+        pull = NewMirror(Direction.PULL, f"{source.url}/alice/", "weather", "* * * * *")
+        await server.catalog.schedules.set(follower, Schedule("0 0 1 1 *", on_change=True))
+        assert await runner_of(server).run_now(await server.catalog.mirrors.add(pull)) is None
+        assert await server.catalog.watches.watched() == {chain.id: {str(chain.head)}}

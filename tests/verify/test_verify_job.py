@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.did import new_dataset_id
+from opendatafabric.did import DatasetId, new_dataset_id
 from opendatafabric.errors import DatasetNotFound
 from storage.repository import Repository
 from tests.pipeline.local_engine import LocalEngine
@@ -53,6 +53,17 @@ async def test_one_that_is_not_valid_is_no_failure_of_the_job(job: VerifyJob, re
     outcome = await job.run(entry.id)
     assert (outcome["verdict"], outcome["steps"]) == ("invalid", 0)
     assert outcome["finding"].startswith("damage [object-")
+
+
+async def test_of_inputs_that_a_stranger_may_not_read_nothing_is_said(job: VerifyJob, repository: Repository) -> None:
+    entry = await repository.find(DatasetAlias.from_text(FAHRENHEIT))
+    outcome = await job.run(entry.id, may_read=nothing)
+    assert (outcome["verdict"], "is not here, or not for those" in outcome["finding"]) == ("error", True)
+
+
+async def nothing(_: DatasetId) -> bool:
+    """May be read."""
+    return False
 
 
 async def test_a_dataset_that_is_gone_is_a_failure(job: VerifyJob) -> None:

@@ -33,6 +33,16 @@ async def add(repository: Repository, name: str, kind: DatasetKind, event: Metad
     await (await repository.create(alias, id_of(name))).dataset.append(blocks, expected_head=None)
 
 
+async def anything(_: DatasetId) -> bool:
+    """May be read."""
+    return True
+
+
+async def nothing(_: DatasetId) -> bool:
+    """May not."""
+    return False
+
+
 @pytest.fixture
 def engines(tmp_path: Path) -> tuple[LocalEngine, LocalEngine]:
     """One for queries of the operator, one for those of strangers."""
@@ -53,18 +63,25 @@ async def job(tmp_path: Path, engines: tuple[LocalEngine, LocalEngine]) -> Deriv
 
 
 async def test_a_step_is_counted_and_nothing_new_counts_nothing(job: DeriveJob) -> None:
-    assert await job.run(id_of("large"), foreign=False) == {**NOTHING, "blocks": 1, "read": 2, "appended": 1}
-    assert await job.run(id_of("large"), foreign=False) == NOTHING
+    assert await job.run(id_of("large"), may_read=None) == {**NOTHING, "blocks": 1, "read": 2, "appended": 1}
+    assert await job.run(id_of("large"), may_read=None) == NOTHING
 
 
 @pytest.mark.parametrize("foreign", [False, True])
 async def test_queries_of_strangers_go_to_their_engine(
     job: DeriveJob, engines: tuple[LocalEngine, LocalEngine], foreign: bool
 ) -> None:
-    await job.run(id_of("large"), foreign=foreign)
+    await job.run(id_of("large"), may_read=anything if foreign else None)
     assert [engine.jobs_done for engine in engines] == ([0, 1] if foreign else [1, 0])
+
+
+async def test_an_input_that_a_stranger_may_not_read_is_as_one_that_is_not_here(job: DeriveJob) -> None:
+    with pytest.raises(DatasetNotFound, match="is not here, or not for those") as refused:
+        await job.run(id_of("large"), may_read=nothing)
+    assert str(id_of("cities")) in str(refused.value)
+    assert await job.run(id_of("large"), may_read=anything) == {**NOTHING, "blocks": 1, "read": 2, "appended": 1}
 
 
 async def test_a_dataset_that_is_gone_is_said_to_be(job: DeriveJob) -> None:
     with pytest.raises(DatasetNotFound):
-        await job.run(id_of("gone"), foreign=False)
+        await job.run(id_of("gone"), may_read=None)
