@@ -16,6 +16,7 @@ from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
 from catalog.jobs import Jobs
 from catalog.mirrors import Mirrors
+from catalog.reports import Reports
 from catalog.schedules import Schedules
 from catalog.scrubs import Scrubs
 from catalog.stored_tables import StoredTables
@@ -42,6 +43,7 @@ class Catalog:
         self.attestations = Attestations(database)
         self.attestation_keys = AttestationKeys(database, now)
         self.watches = Watches(database, now)
+        self.reports = Reports(database)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -321,3 +321,14 @@ attestation_keys: Final = Table(
     Column("valid_from", Float, nullable=False),
     Column("valid_until", Float),
 )
+
+reports: Final = Table(
+    "reports",
+    METADATA,
+    Column("dataset_id", String, primary_key=True),
+    Column("hash", String, primary_key=True),
+    Column("head", String),
+    Column("verdict", String, nullable=False),
+    Column("replayed", Integer, nullable=False),
+    Column("ended_at", Float, nullable=False),
+)

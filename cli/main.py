@@ -19,8 +19,8 @@ from opendatafabric.errors import OdfError
 
 COMMANDS: Final = (
     "serve", "init", "add", "ingest", "set-watermark", "list", "show", "log", "tail", "lineage", "sql", "pull", "push",
-    "schedule", "worker", "login", "token", "mirror", "verify", "attestation", "fsck", "gc", "scrub", "audit", "backup",
-    "restore", "export", "reindex", "engine", "car", "block", "hash", "snapshot", "ref", "did",
+    "schedule", "worker", "login", "token", "mirror", "verify", "report", "attestation", "fsck", "gc", "scrub",
+    "audit", "backup", "restore", "export", "reindex", "engine", "car", "block", "hash", "snapshot", "ref", "did",
 )  # fmt: skip
 """In the order of ``odf --help``; the module of each is ``cli/commands/<name>.py``, with ``_`` for ``-``."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cli.datasets import Located, absolute_path, connected, datasets_in, is_address, locate_all, opened_repository
 from cli.progress import progress_bars
+from cli.report_rooms import is_in, report_room
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, NotARepository, OdfError, UnsupportedOperation
 from pipeline.pull_order import inputs_first
@@ -18,32 +19,39 @@ from repo_server.ingesting import ForeignEngine
 from storage.dataset import Dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry, Repository
-from verify.integrity import verify_integrity
+from verify.recording import Recorded, Recorder
 from verify.replay import Replay
-from verify.report import Report, Verdict
-from verify.verification import verify_dataset
+from verify.report import Verdict
+from verify.report_room import ReportRoom
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """``recursive`` takes in the inputs, ``timeout_s`` is for each step of a derivative."""
+    """``recursive`` takes in the inputs, ``timeout_s`` is for each step of a derivative.
+
+    Reports are kept with ``keep``; where that is not said, in repositories that ``odf init`` made.
+    """
 
     integrity_only: bool
     recursive: bool
     timeout_s: float
+    keep: bool | None = None
 
 
-async def verify_all(refs: Sequence[str], repository: str, options: VerifyOptions) -> AsyncIterator[tuple[str, Report]]:
-    """What is called so, or all of the repository: names with their reports, as they come.
+async def verify_all(
+    refs: Sequence[str], repository: str, options: VerifyOptions
+) -> AsyncIterator[tuple[str, Recorded]]:
+    """What is called so, or all of the repository: names with what was found, as it comes.
 
     Raises:
         MalformedIdentifier, DatasetNotFound, NotARepository: as they say.
     """
     async with AsyncExitStack() as stack:
         places = sorted(await _places(refs, repository), key=lambda place: place.name)
+        room = await stack.enter_async_context(report_room(repository, keep=options.keep))
         if options.integrity_only:
             for place in places:
-                yield place.name, await _checked(place)
+                yield place.name, await _verified(place, None, _room_for(place, repository, room))
             return
         home = await _home(refs, repository, stack)
         verdicts: dict[DatasetId, Verdict] = {}
@@ -51,10 +59,10 @@ async def verify_all(refs: Sequence[str], repository: str, options: VerifyOption
         settings = Settings()
         replay = Replay(find, ForeignEngine(settings), options.timeout_s, verdicts, settings.engines_elsewhere)
         for place in places if home is None else await _ordered(places, home, recursive=options.recursive):
-            report = await _repeated(place, replay)
-            if report.dataset_id is not None:
-                verdicts[DatasetId.from_text(report.dataset_id)] = report.verdict
-            yield place.name, report
+            recorded = await _verified(place, replay, _room_for(place, repository, room))
+            if recorded.report.dataset_id is not None:
+                verdicts[DatasetId.from_text(recorded.report.dataset_id)] = recorded.report.verdict
+            yield place.name, recorded
 
 
 async def _places(refs: Sequence[str], repository: str) -> list[Located]:
@@ -64,16 +72,15 @@ async def _places(refs: Sequence[str], repository: str) -> list[Located]:
         return await datasets_in(root)
 
 
-async def _checked(place: Located) -> Report:
+async def _verified(place: Located, replay: Replay | None, room: ReportRoom | None) -> Recorded:
     with progress_bars() as advance:
         async with connected(place) as dataset:
-            return await verify_integrity(dataset, progress=advance)
+            return await Recorder(replay, room).verified(dataset, place.name, progress=advance)
 
 
-async def _repeated(place: Located, replay: Replay) -> Report:
-    with progress_bars() as advance:
-        async with connected(place) as dataset:
-            return await verify_dataset(dataset, replay, progress=advance)
+def _room_for(place: Located, repository: str, room: ReportRoom | None) -> ReportRoom | None:
+    """Reports of others' datasets are not ours to keep."""
+    return room if is_in(repository, place.location) else None
 
 
 async def _home(refs: Iterable[str], repository: str, stack: AsyncExitStack) -> DatasetRepository | None:

@@ -24,6 +24,7 @@ from repo_server.ingesting import ForeignEngine
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
 from verify.lookout import Lookout
+from verify.report_room import ReportRoom
 from verify.verify_job import VerifyJob
 from verify.worker import LOG, JobKind, JobWorker
 
@@ -42,7 +43,8 @@ async def run_worker(
             catalog.accounts, catalog.datasets, AccountName(settings.default_account), settings.default_visibility
         )
         lookout = Lookout(opened, catalog, settle_s=0.0 if once else SETTLE_S)
-        kinds = {kind: lookout.around(run) for kind, run in _kinds(settings, opened, rights, allowed).items()}
+        room = ReportRoom(catalog.reports, settings.reports_kept)
+        kinds = {kind: lookout.around(run) for kind, run in _kinds(settings, opened, rights, room, allowed).items()}
         worker = JobWorker(catalog.jobs, kinds, redacted=redacted)
         async with stop_asked(attached=attached) as stop:
             on_ready()
@@ -65,13 +67,13 @@ async def _run_until(stop: asyncio.Event, worker: JobWorker, lookout: Lookout, *
 
 
 def _kinds(
-    settings: Settings, repository: DatasetRepository, rights: Rights, allowed: Sequence[str]
+    settings: Settings, repository: DatasetRepository, rights: Rights, room: ReportRoom, allowed: Sequence[str]
 ) -> dict[str, JobKind]:
     """What the worker can do. For strangers queries run in a sandbox or not at all, over what they may read."""
     client = _client(settings)
     polling = _polling(settings, repository, client, allowed)
     deriving = DeriveJob(repository, client, ForeignEngine(settings), lambda: now_or(None), settings.engines_elsewhere)
-    verifying = VerifyJob(repository, ForeignEngine(settings), settings.engines_elsewhere)
+    verifying = VerifyJob(repository, ForeignEngine(settings), room, settings.engines_elsewhere)
 
     async def poll(job: ClaimedJob) -> dict[str, object]:
         return await polling.run(job.id.dataset_id, foreign=job.foreign)

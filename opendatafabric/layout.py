@@ -5,6 +5,7 @@
     ├── blocks/<hash>         one metadata block
     ├── data/<hash>           one data slice (Parquet)
     ├── checkpoints/<hash>    one checkpoint
+    ├── reports/<hash>        one verification report; local to the place, never transferred
     └── info/                 local to the place, never transferred
         ├── alias             "account/name" or "name"
         └── config            where it was pulled from and pushed to
@@ -25,12 +26,18 @@ REFS: Final = "refs"
 BLOCKS: Final = "blocks"
 DATA: Final = "data"
 CHECKPOINTS: Final = "checkpoints"
+REPORTS: Final = "reports"
 INFO: Final = "info"
 FOLDERS: Final = (REFS, BLOCKS, DATA, CHECKPOINTS, INFO)
+"""Those of every dataset."""
+
+ALL_FOLDERS: Final = (*FOLDERS, REPORTS)
+"""And those that are made when they are needed."""
+
 INFO_ALIAS: Final = f"{INFO}/alias"
 INFO_CONFIG: Final = f"{INFO}/config"
 
-_HASH_KEY: Final = re.compile(r"(blocks|data|checkpoints)/(f[0-9a-f]{4,74})", re.ASCII)
+_HASH_KEY: Final = re.compile(r"(blocks|data|checkpoints|reports)/(f[0-9a-f]{4,74})", re.ASCII)
 
 
 def block_key(block_hash: Multihash) -> str:
@@ -45,12 +52,16 @@ def checkpoint_key(physical_hash: Multihash) -> str:
     return f"{CHECKPOINTS}/{physical_hash}"
 
 
+def report_key(physical_hash: Multihash) -> str:
+    return f"{REPORTS}/{physical_hash}"
+
+
 def ref_key(name: str) -> str:
     return f"{REFS}/{check_block_ref(name)}"
 
 
 def parse_key(key: str) -> tuple[str, Multihash]:
-    """Folder and hash of a key of ``blocks/``, ``data/`` or ``checkpoints/``.
+    """Folder and hash of a key of ``blocks/``, ``data/``, ``checkpoints/`` or ``reports/``.
 
     Raises:
         MalformedIdentifier: any other text, other spellings of the hash included.
@@ -58,7 +69,7 @@ def parse_key(key: str) -> tuple[str, Multihash]:
     found = _HASH_KEY.fullmatch(key)
     if found is None:
         raise MalformedIdentifier(
-            f"{key[:200]!r} is no key of a dataset", expected="blocks/f1620…, data/… or checkpoints/…"
+            f"{key[:200]!r} is no key of a dataset", expected="blocks/f1620…, data/…, checkpoints/… or reports/…"
         )
     parsed = Multihash.from_text(found[2])
     if str(parsed) != found[2]:

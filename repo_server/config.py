@@ -104,6 +104,9 @@ class Settings(BaseSettings):
     scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
         (), description="sound copies to heal from besides the mirrors, parted by blanks; {alias} stands for a name"
     )
+    reports_kept: int = Field(
+        100, gt=0, description="verification reports kept of a dataset, besides those in which the verdict changed"
+    )
     requests_at_once: int = Field(2_000, gt=0, description="requests served at once; more are answered 503")
     pulls_at_once: int = Field(64, gt=0, description="pull conversations at once; more are answered 503")
     pushes_at_once: int = Field(8, gt=0, description="push conversations at once; each may hold 64 MiB")

@@ -20,7 +20,7 @@ from opendatafabric.errors import (
     ObjectNotFound,
     OdfError,
 )
-from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA, block_key, parse_key
+from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA, REPORTS, block_key, parse_key
 from opendatafabric.limits import INLINE_HASH_BYTES_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import Seed
@@ -95,6 +95,8 @@ async def _fsck_dataset(dataset: Dataset, read_objects: bool) -> AsyncIterator[F
             yield found
     if dataset.objects.capabilities.listable:
         async for finding in _check_unreached(dataset, reached):
+            yield finding
+        async for finding in _check_reports(dataset):
             yield finding
 
 
@@ -184,6 +186,15 @@ async def _check_unreached(dataset: Dataset, reached: _Reached) -> AsyncIterator
                 yield _damaged_unreached(info.key, found, reached)
             elif not reached.broken:
                 yield FsckFinding("orphan", info.key, "no ref leads to it", _SWEEP)
+
+
+async def _check_reports(dataset: Dataset) -> AsyncIterator[FsckFinding]:
+    async for info in dataset.objects.list(f"{REPORTS}/"):
+        found = await _hash_of(dataset, info.key)
+        if found != parse_key(info.key)[1]:
+            yield FsckFinding(
+                "damaged-report", info.key, f"its bytes hash to {found}", "remove it; odf verify makes one"
+            )
 
 
 def _damaged_unreached(key: str, found: Multihash, reached: _Reached) -> FsckFinding:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from opendatafabric.layout import FOLDERS, INFO, REFS
+from opendatafabric.layout import ALL_FOLDERS, INFO, REFS
 from storage.folder_changes import HIDDEN_PREFIXES
 from storage.keys import is_object_key
 from storage.local import durable
@@ -24,9 +24,9 @@ _LEFTOVER_REMEDY: Final = "odf fsck --repair removes it once it is older than ev
 def check_dataset_files(root: Path) -> Iterator[FsckFinding]:
     """What lies in a dataset folder and is none of its keys."""
     for entry in _entries(root):
-        if entry.name in FOLDERS and entry.is_symlink():
+        if entry.name in ALL_FOLDERS and entry.is_symlink():
             yield _link(entry.name)
-        elif entry.name in FOLDERS and entry.is_dir():
+        elif entry.name in ALL_FOLDERS and entry.is_dir():
             yield from _check_folder(Path(entry.path), entry.name)
         elif not entry.name.startswith("."):
             yield _foreign(entry.name)

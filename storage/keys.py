@@ -9,14 +9,17 @@ import re
 from typing import Final
 
 from opendatafabric.errors import MalformedIdentifier
-from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA, INFO, INFO_ALIAS, INFO_CONFIG, parse_key
+from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA, INFO, INFO_ALIAS, INFO_CONFIG, REPORTS, parse_key
 
 ADDRESSED_FOLDERS: Final = (BLOCKS, DATA, CHECKPOINTS)
-"""Folders whose file names are the hashes of the files."""
+"""Folders of a chain, whose file names are the hashes of the files; what no ref leads to there is garbage."""
 
-OBJECT_FOLDERS: Final = (*ADDRESSED_FOLDERS, INFO)
+HASHED_FOLDERS: Final = (*ADDRESSED_FOLDERS, REPORTS)
+"""The same, and what no ref leads to though it is wanted."""
 
-_PHYSICAL_KEY: Final = re.compile(rf"(?:{'|'.join(ADDRESSED_FOLDERS)})/f1620[0-9a-f]{{64}}", re.ASCII)
+OBJECT_FOLDERS: Final = (*HASHED_FOLDERS, INFO)
+
+_PHYSICAL_KEY: Final = re.compile(rf"(?:{'|'.join(HASHED_FOLDERS)})/f1620[0-9a-f]{{64}}", re.ASCII)
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -35,7 +38,7 @@ def split_key(key: str) -> tuple[str, str]:
 
 def is_addressed(key: str) -> bool:
     """Whether ``key`` names its bytes by their hash, so that equal keys mean equal bytes."""
-    return key.partition("/")[0] in ADDRESSED_FOLDERS
+    return key.partition("/")[0] in HASHED_FOLDERS
 
 
 def is_object_key(key: str) -> bool:

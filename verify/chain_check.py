@@ -13,10 +13,11 @@ from opendatafabric.chain.objects import ObjectKind, objects_of
 from opendatafabric.chain.rules import check_block, warnings_of
 from opendatafabric.chain.state import ChainState
 from opendatafabric.codec.block_codec import decode_block, is_canonical
+from opendatafabric.did import DatasetId
 from opendatafabric.errors import ChainError, LimitExceeded, NotFound, OdfError, UnsupportedVersion
 from opendatafabric.layout import block_key
 from opendatafabric.metadata.block import HashedBlock
-from opendatafabric.metadata.events import AddData, ExecuteTransform, Seed, SetVocab, UnknownEvent
+from opendatafabric.metadata.events import AddData, ExecuteTransform, Seed, SetTransform, SetVocab, UnknownEvent
 from opendatafabric.multihash import Multihash, physical_hash
 from storage.dataset import object_key
 from verify.chain_reading import StoredBlock
@@ -41,6 +42,9 @@ class ChainCheck:
     def __init__(self, *, complete: bool) -> None:
         self._state = ChainState.empty() if complete else None
         self.seed: Seed | None = None
+        self.inputs: dict[DatasetId, Multihash] = {}
+        """Of a derivative: the last block that was read of each input."""
+        self.engines: set[str] = set()
 
     def check(self, batch: Iterable[StoredBlock]) -> ChainOutcome:
         """Check the next blocks."""
@@ -73,9 +77,18 @@ class ChainCheck:
             outcome.tasks.extend(_tasks(state, block))
         except LimitExceeded as error:
             outcome.findings.append(_of_block(block, "object-too-large", error.message, error))
-        if isinstance(block.event, Seed) and self.seed is None:
-            self.seed = block.event
+        self._note(block)
         self._state = state.apply(block)
+
+    def _note(self, block: HashedBlock) -> None:
+        match block.event:
+            case Seed() if self.seed is None:
+                self.seed = block.event
+            case SetTransform(transform=transform):
+                self.engines.add(transform.engine.lower())
+            case ExecuteTransform(query_inputs=inputs):
+                read = {each.dataset_id: each.new_block_hash or each.prev_block_hash for each in inputs}
+                self.inputs.update({each: last for each, last in read.items() if last is not None})
 
 
 def _decoded(stored: StoredBlock) -> tuple[HashedBlock | None, Finding]:

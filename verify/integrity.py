@@ -21,7 +21,7 @@ from storage.dataset import Dataset
 from verify.chain_check import ChainCheck
 from verify.chain_reading import read_stored, trace_chain
 from verify.objects import ObjectTask, check_object
-from verify.report import Check, Finding, Report, Severity
+from verify.report import Check, Finding, Report, Severity, place_of
 
 Progress = Callable[[str, int, int | None], None]
 """Called on the event loop with ``blocks`` or ``objects``, how many are done, and how many are known to be there."""
@@ -59,7 +59,7 @@ class _Verification:
                 await self._check_chain(head)
                 for _ in range(self._parallel):
                     await self._queue.put(None)
-        self._report.findings.sort(key=_place)
+        self._report.findings.sort(key=place_of)
         return self._report
 
     async def _read_head(self) -> Multihash | None:
@@ -108,6 +108,7 @@ class _Verification:
                 self._objects_seen += 1
                 await self._queue.put(task)
         self._report.dataset_id = None if chain.seed is None else str(chain.seed.dataset_id)
+        self._report.inputs, self._report.engines = chain.inputs, chain.engines
 
     async def _check_objects(self) -> None:
         while (task := await self._queue.get()) is not None:
@@ -124,12 +125,6 @@ def _of_other_refs(error: OdfError) -> Finding:
     damaged = isinstance(error, MalformedIdentifier)
     code, severity = ("ref-damaged", Severity.DAMAGE) if damaged else ("ref-unreadable", Severity.UNCHECKED)
     return replace(_of_head(code, error.message, error, severity), object_key=None)
-
-
-def _place(finding: Finding) -> tuple[int, str, str]:
-    """Reports of the same dataset read the same, in whatever order its objects came."""
-    number = -1 if finding.sequence_number is None else finding.sequence_number
-    return number, finding.object_key or "", finding.code
 
 
 def _of_head(code: str, message: str, error: OdfError, severity: Severity = Severity.DAMAGE) -> Finding:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from xml.etree import ElementTree
 
+from opendatafabric.did import DatasetId
 from opendatafabric.limits import FINDINGS_MAX
 from opendatafabric.multihash import Multihash
 from verify.replayed import ReplayedStep
@@ -137,6 +138,12 @@ class Report:
     """Findings beyond ``FINDINGS_MAX``: counted, not kept."""
     steps: list[ReplayedStep] | None = None
     """Of a derivative, if its transform was repeated."""
+    inputs: dict[DatasetId, Multihash] = field(default_factory=dict)
+    """Of a derivative: the last block that was read of each."""
+    engines: set[str] = field(default_factory=set)
+    """Of a derivative: those that its transforms name."""
+    integrity_s: float = 0.0
+    replay_s: float | None = None
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Keep them, as far as there is room."""
@@ -149,10 +156,11 @@ class Report:
     @property
     def verdict(self) -> Verdict:
         """Any damage makes it invalid; else anything unchecked makes it an error."""
-        severities = {finding.severity for finding in self.findings}
-        if Severity.DAMAGE in severities or self.omitted:
-            return Verdict.INVALID
-        return Verdict.ERROR if Severity.UNCHECKED in severities else Verdict.VALID
+        return Verdict.INVALID if self.omitted else verdict_of(self.findings)
+
+    def checks(self) -> list[Check]:
+        """The groups of checks that were made."""
+        return [check for check in Check if check is not Check.TRANSFORMS or self.steps is not None]
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON values."""
@@ -190,8 +198,7 @@ class Report:
 
     def as_junit(self) -> str:
         """JUnit XML: one case per group of checks that found nothing, one per finding otherwise."""
-        checks = [check for check in Check if check is not Check.TRANSFORMS or self.steps is not None]
-        cases = list(_cases(self.findings, checks))
+        cases = list(_cases(self.findings, self.checks()))
         suite = ElementTree.Element(
             "testsuite",
             name=_xml_text(self.dataset_id or "dataset"),
@@ -201,6 +208,20 @@ class Report:
         )
         suite.extend(cases)
         return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def place_of(finding: Finding) -> tuple[int, str, str]:
+    """Reports of the same dataset read the same, in whatever order its objects came."""
+    number = -1 if finding.sequence_number is None else finding.sequence_number
+    return number, finding.object_key or "", finding.code
+
+
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
+    """Any damage makes it invalid; else anything unchecked makes it an error."""
+    severities = {finding.severity for finding in findings}
+    if Severity.DAMAGE in severities:
+        return Verdict.INVALID
+    return Verdict.ERROR if Severity.UNCHECKED in severities else Verdict.VALID
 
 
 _JUNIT_ELEMENTS = {Severity.DAMAGE: "failure", Severity.UNCHECKED: "error", Severity.WARNING: "system-out"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from opendatafabric.metadata.events import DatasetKind
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
@@ -15,19 +18,28 @@ _DAMAGE = frozenset({StepVerdict.MISMATCH, StepVerdict.INPUT_INVALID})
 """The others leave it open whether the step is right."""
 
 
-async def verify_dataset(dataset: Dataset, replay: Replay, *, progress: Progress = silent) -> Report:
-    """Check all of ``dataset`` and repeat its transform; of a damaged one nothing is repeated.
+async def verify_dataset(
+    dataset: Dataset,
+    replay: Replay | None,
+    *,
+    progress: Progress = silent,
+    clock: Callable[[], float] = time.monotonic,
+) -> Report:
+    """Check all of ``dataset`` and, with ``replay``, repeat its transform; of a damaged one nothing is repeated.
 
-    Damage never raises.
+    Damage never raises. ``clock`` in seconds from any beginning.
 
     Raises:
         NotFound, StorageError: its chain cannot be read any more, after it could.
     """
+    begun = clock()
     report = await verify_integrity(dataset, progress=progress)
-    if report.verdict is not Verdict.VALID or report.head is None:
+    report.integrity_s = clock() - begun
+    if replay is None or report.verdict is not Verdict.VALID or report.head is None:
         return report
     if (await dataset.seed()).dataset_kind is DatasetKind.DERIVATIVE:
         await _replay(dataset, report.head, replay, report, progress)
+        report.replay_s = clock() - begun - report.integrity_s
     return report
 
 

@@ -1,4 +1,4 @@
-"""Verifying as a job that nobody watches: the verdict and the first finding as plain values."""
+"""Verifying as a job that nobody watches: a report that is kept, the verdict and the first finding as plain values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pipeline.ingest import Engine
 from pipeline.inputs import MayRead, readable
 from pipeline.transform.input_chains import inputs_in
 from storage.repositories import DatasetRepository
+from verify.recording import Recorded, Recorder
 from verify.replay import Replay
-from verify.report import Report, Severity
-from verify.verification import verify_dataset
+from verify.report import Severity
+from verify.report_room import ReportRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class VerifyJob:
 
     repository: DatasetRepository
     engine: Engine
+    room: ReportRoom
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
     async def run(self, dataset_id: DatasetId, *, may_read: MayRead | None = None) -> dict[str, Any]:
@@ -32,19 +34,24 @@ class VerifyJob:
 
         Raises:
             DatasetNotFound: it is not here.
+            StorageError: the report cannot be kept.
         """
-        dataset = (await self.repository.find(dataset_id)).dataset
+        entry = await self.repository.find(dataset_id)
         find = inputs_in(self.repository)
         replay = Replay(find if may_read is None else readable(find, may_read), self.engine, elsewhere=self.elsewhere)
-        return outcome_of(await verify_dataset(dataset, replay))
+        recorded = await Recorder(replay, self.room, may_read=may_read).verified(entry.dataset, str(entry.alias))
+        if recorded.not_kept is not None:
+            raise recorded.not_kept
+        return outcome_of(recorded)
 
 
-def outcome_of(report: Report) -> dict[str, Any]:
+def outcome_of(recorded: Recorded) -> dict[str, Any]:
     """A report in a few values; ``finding`` is the first one that weighs most."""
-    weights = list(Severity)
+    report, weights = recorded.report, list(Severity)
     heaviest = min(report.findings, key=lambda finding: weights.index(finding.severity), default=None)
     return {
         "verdict": report.verdict.value,
+        "report": None if recorded.hash is None else str(recorded.hash),
         "head": None if report.head is None else str(report.head),
         "blocks": report.counts.blocks,
         "records": report.counts.records,

@@ -11,10 +11,11 @@ from cli.datasets import opened_repository
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from opendatafabric.names import AccountName
+from verify.report_room import list_stored
 
 
 def command(repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
-    """Rebuild the index of the datasets in the catalog. Owner and visibility of known datasets stay.
+    """Rebuild the index of the datasets and their reports in the catalog. Owner and visibility of known datasets stay.
 
     \b
     Example:
@@ -31,10 +32,13 @@ async def _reindex(repository: str) -> Reindexed:
     settings = settings_for(repository)
     async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as root:
         owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
-        return await reindex(
+        done = await reindex(
             root,
             catalog.accounts,
             catalog.datasets,
             default_owner=owner,
             default_visibility=settings.default_visibility,
         )
+        async for entry in root.iterate():
+            await list_stored(catalog.reports, entry.dataset.objects)
+        return done

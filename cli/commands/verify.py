@@ -10,9 +10,10 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
-from cli.output import print_json, print_text
+from cli.output import print_json, print_note, print_text
 from cli.verifications import VerifyOptions, verify_all
 from opendatafabric.limits import REPLAY_STEP_S_MAX
+from verify.recording import Recorded
 from verify.report import Report, Verdict
 
 EXIT_CODES = {Verdict.VALID: ExitCode.OK, Verdict.INVALID: ExitCode.INVALID, Verdict.ERROR: ExitCode.FAILED}
@@ -35,6 +36,10 @@ def command(
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also write the reports as JUnit XML.")
     ] = None,
+    keep: Annotated[
+        bool | None,
+        typer.Option("--keep/--no-keep", help="Keep the reports in the repository; by default if 'odf init' made it."),
+    ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -43,6 +48,8 @@ def command(
     Each step of a derivative is computed again from the records of its inputs that it names, and must give the same
     records. Inputs are taken from --repo, or from the repository that holds the given folder. With --recursive they are
     verified first: what was made of an invalid dataset is invalid too.
+
+    A report of each dataset of the repository in --repo is kept there: odf report shows them.
 
     Ends with 0 when all are valid, with 3 when one is not and with 1 when something could not be checked; each finding
     names the block or the file.
@@ -53,7 +60,7 @@ def command(
         odf verify --integrity-only ./dataset-folder --json
         odf verify --integrity-only var/repository
     """
-    options = VerifyOptions(integrity_only=integrity_only, recursive=recursive, timeout_s=timeout_s)
+    options = VerifyOptions(integrity_only=integrity_only, recursive=recursive, timeout_s=timeout_s, keep=keep)
     reports = asyncio.run(_verify_and_print(refs or [], repository, options, as_json=as_json))
     if junit is not None:
         _write_junit(junit, reports)
@@ -64,13 +71,21 @@ def command(
 
 async def _verify_and_print(refs: list[str], repository: str, options: VerifyOptions, *, as_json: bool) -> list[Report]:
     reports = []
-    async for name, report in verify_all(refs, repository, options):
-        if as_json:
-            print_json({"name": name, **report.as_dict()}, indent=None)
-        else:
-            print_text(f"{name}\n{report.as_text()}")
-        reports.append(report)
+    async for name, recorded in verify_all(refs, repository, options):
+        _print(name, recorded, as_json=as_json)
+        reports.append(recorded.report)
     return reports
+
+
+def _print(name: str, recorded: Recorded, *, as_json: bool) -> None:
+    kept = {} if recorded.hash is None else {"report": str(recorded.hash)}
+    if as_json:
+        print_json({"name": name, **recorded.report.as_dict(), **kept}, indent=None)
+    else:
+        told = "" if recorded.hash is None else f"\nreport {recorded.hash}"
+        print_text(f"{name}\n{recorded.report.as_text()}{told}")
+    if recorded.not_kept is not None:
+        print_note(f"odf: the report was not kept: {recorded.not_kept.message}")
 
 
 def _write_junit(file: Path, reports: list[Report]) -> None:

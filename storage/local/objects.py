@@ -1,7 +1,7 @@
 """Objects of one dataset as files under a folder, laid out as the reference writes them.
 
-``blocks/``, ``data/``, ``checkpoints/`` and ``info/`` are served; ``refs/`` belongs to ``local/refs.py``. Keys are
-matched by the layout before any path is joined. Every blocking call happens in a thread.
+All folders of the layout are served but ``refs/``, which belongs to ``local/refs.py``. Keys are matched by the layout
+before any path is joined. Every blocking call happens in a thread.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from opendatafabric.layout import FOLDERS
+from opendatafabric.layout import ALL_FOLDERS
 from storage.local import durable
 from storage.local.leases import LEASES_FOLDER
 from storage.values import ObjectInfo
@@ -18,7 +18,7 @@ UPLOAD_STATE_SUFFIX: Final = ".json"
 def expire(root: Path, *, before: float, dry_run: bool) -> list[ObjectInfo]:
     """Remove hidden files that nobody changed since ``before`` and nobody is writing; what they were."""
     return [
-        info for folder_name in (*FOLDERS, LEASES_FOLDER) for info in _expire_in(root, folder_name, before, dry_run)
+        info for folder_name in (*ALL_FOLDERS, LEASES_FOLDER) for info in _expire_in(root, folder_name, before, dry_run)
     ]
 
 

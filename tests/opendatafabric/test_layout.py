@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from opendatafabric import layout
 from opendatafabric.errors import MalformedIdentifier
-from opendatafabric.layout import block_key, checkpoint_key, data_key, parse_key, ref_key
+from opendatafabric.layout import block_key, checkpoint_key, data_key, parse_key, ref_key, report_key
 from opendatafabric.multihash import Multihash, physical_hash
 from tests.opendatafabric.test_multihash import multihashes
 
 HASH = physical_hash(b"hello")
-KEYS = {"blocks": block_key, "data": data_key, "checkpoints": checkpoint_key}
+KEYS = {"blocks": block_key, "data": data_key, "checkpoints": checkpoint_key, "reports": report_key}
 every_folder = pytest.mark.parametrize("folder", KEYS)
 
 
@@ -86,7 +86,7 @@ def test_the_key_of_a_ref_takes_only_names_of_refs() -> None:
 
 def test_every_folder_is_drawn_in_the_tree() -> None:
     drawing = layout.__doc__ or ""
-    for folder in layout.FOLDERS:
+    for folder in layout.ALL_FOLDERS:
         assert f" {folder}/" in drawing
     for key in (layout.INFO_ALIAS, layout.INFO_CONFIG):
         assert PurePosixPath(key).parent.name == layout.INFO

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.layout import block_key, data_key
+from opendatafabric.layout import block_key, data_key, report_key
 from opendatafabric.multihash import physical_hash
 from storage.dataset import Dataset
 from storage.fsck import fsck
@@ -52,6 +52,14 @@ async def test_a_dataset_in_memory_is_checked_too(builder: ChainBuilder) -> None
     dataset = Dataset(MemoryObjectStore(), MemoryRefStore())
     await fill(dataset, builder)
     assert await found(dataset) == {}
+
+
+async def test_a_report_is_sound_if_it_is_what_its_name_says(dataset: Dataset, tmp_path: Path) -> None:
+    sound, damaged = report_key(physical_hash(b"one")), report_key(physical_hash(b"another"))
+    for key in (sound, damaged):
+        await dataset.writable_objects().put(key, b"one")
+    (tmp_path / "reports" / "notes.txt").write_text("mine")
+    assert await found(dataset) == {damaged: "damaged-report", "reports/notes.txt": "foreign-file"}
 
 
 async def test_an_empty_dataset_has_no_findings(tmp_path: Path) -> None:

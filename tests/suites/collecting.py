@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opendatafabric.layout import block_key, data_key
+from opendatafabric.layout import block_key, data_key, report_key
 from opendatafabric.multihash import physical_hash
 from storage.collect import QUARANTINE, Collected, collect
 from storage.dataset import Dataset
@@ -74,6 +74,12 @@ class CollectingSuite:
         before = await stored_keys(dataset)
         assert counts(await collect(dataset, grace_s=-1, dry_run=True)) == {"blocks": 3, "data": 1}
         assert await stored_keys(dataset) == before
+
+    async def test_reports_are_no_garbage(self, dataset: Dataset) -> None:
+        report = report_key(physical_hash(b"report"))
+        await objects_in(dataset).put(report, b"report")
+        await collect(dataset, grace_s=-1)
+        assert await objects_in(dataset).read(report) == b"report"
 
     async def test_the_young_is_kept(self, dataset: Dataset) -> None:
         collected = await collect(dataset, grace_s=DAY_S)

@@ -20,7 +20,7 @@ from opendatafabric.errors import (
     ObjectNotFound,
     UnsupportedOperation,
 )
-from opendatafabric.layout import block_key, checkpoint_key, data_key
+from opendatafabric.layout import block_key, checkpoint_key, data_key, report_key
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.multihash import physical_hash
 from storage.protocols import ObjectReader, ObjectStore
@@ -111,6 +111,13 @@ class ObjectReaderSuite:
         self.plant(store, checkpoint_key(name), b"state")
         assert await store.read(data_key(name)) == b"data"
         assert await store.read(checkpoint_key(name)) == b"state"
+
+    async def test_a_report_is_stored_beside_the_chain(self, store: ObjectReader) -> None:
+        key = report_key(physical_hash(b"report"))
+        self.plant(store, key, b"report")
+        assert await store.read(key) == b"report"
+        if store.capabilities.listable:
+            assert await keys_in(store, "reports/") == {key}
 
     async def test_read_takes_exactly_as_much_as_allowed(self, store: ObjectReader) -> None:
         key = self.planted(store, b"12345")

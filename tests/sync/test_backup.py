@@ -9,15 +9,19 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.layout import report_key
+from opendatafabric.multihash import physical_hash
 from storage.collect import collect
 from storage.dataset import Dataset
 from storage.fsck import fsck
+from storage.local.objects import LocalObjectStore
+from storage.memory import MemoryObjectStore
 from storage.protocols import ObjectStore
 from storage.repository import DatasetEntry, Repository
 from storage.static_tree import LocalStaticTree
 from storage.values import ByteRange
 from storage.wrappers.passing import PassingObjectStore
-from sync.backup import copy_repository
+from sync.backup import copy_reports, copy_repository
 from sync.static_export import export_static
 from tests.suites.collecting import published, replaced, store_all
 from tests.suites.dataset import fill
@@ -75,3 +79,14 @@ async def test_an_export_holds_the_chains_it_copies(entry: DatasetEntry, tmp_pat
     assert exported.result is not None
     assert exported.result.new_head == published().head
     assert [finding async for finding in fsck(Repository.open(tmp_path / "tree"))] == []
+
+
+async def test_reports_are_copied_and_damaged_ones_left_out(tmp_path: Path) -> None:
+    source, target = LocalObjectStore(tmp_path / "source"), MemoryObjectStore()
+    (tmp_path / "source").mkdir()
+    known, new, damaged = (report_key(physical_hash(each)) for each in (b"known", b"new", b"damaged"))
+    for key, raw in ((known, b"known"), (new, b"new"), (damaged, b"other")):
+        await source.put(key, raw)
+    await target.put(known, b"known")
+    assert await copy_reports(source, target) == 1
+    assert set(target.objects) == {known, new}

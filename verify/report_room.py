@@ -1,0 +1,93 @@
+"""Where reports are kept: their bytes beside the dataset, named by their hash, and a list of them in the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from catalog.reports import KeptReport, Reports, expendable
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import HashMismatch, LimitExceeded, MalformedInput, ObjectNotFound
+from opendatafabric.layout import REPORTS, parse_key, report_key
+from opendatafabric.multihash import Multihash, physical_hash
+from opendatafabric.report_limits import REPORT_BYTES_MAX
+from storage.protocols import ObjectReader, ObjectStore
+from verify.report import Verdict
+from verify.report_making import Known
+from verify.report_record import ReportRecord, parse_report
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRoom:
+    """Reports of the datasets of one repository; of each the last ``keep_last`` and every change of the verdict."""
+
+    listed: Reports
+    keep_last: int
+
+    async def keep(self, store: ObjectStore, record: ReportRecord) -> Multihash | None:
+        """Keep a report of the dataset in ``store``, and let go of what is not worth keeping any more.
+
+        The hash of the report; ``None`` if it does not know which dataset it is about, for then none would find it.
+        """
+        if record.dataset_id is None:
+            return None
+        raw = record.to_bytes()
+        report_hash = physical_hash(raw)
+        await store.put(report_key(report_hash), raw)
+        await self.listed.add(kept_report(report_hash, record))
+        await self._clear(store, DatasetId.from_text(record.dataset_id))
+        return report_hash
+
+    async def known(self, dataset_ids: Iterable[DatasetId]) -> dict[DatasetId, Known]:
+        """What the last report of each dataset says, where there is one."""
+        last = [await self.listed.last(each) for each in dataset_ids]
+        return {each.dataset_id: (Verdict(each.verdict), each.hash) for each in last if each is not None}
+
+    async def _clear(self, store: ObjectStore, dataset_id: DatasetId) -> None:
+        gone = [each.hash for each in expendable(await self.listed.of(dataset_id), keep_last=self.keep_last)]
+        await self.listed.forget(dataset_id, gone)  # first: what is cut off here leaves a file that nobody lists
+        for each in gone:
+            await store.delete(report_key(each))
+
+
+async def read_report(reader: ObjectReader, report_hash: Multihash) -> bytes:
+    """The bytes of a report.
+
+    Raises:
+        ObjectNotFound: it is not kept (any more).
+        HashMismatch: it is damaged.
+    """
+    raw = await reader.read(report_key(report_hash), size_max=REPORT_BYTES_MAX)
+    found = physical_hash(raw)
+    if found != report_hash:
+        raise HashMismatch(f"report {report_hash} is damaged", expected=report_hash, found=found)
+    return raw
+
+
+async def list_stored(listed: Reports, reader: ObjectReader) -> int:
+    """Know every sound report that is stored; how many these are. For a catalog that was lost."""
+    count = 0
+    for report_hash in [parse_key(info.key)[1] async for info in reader.list(f"{REPORTS}/")]:
+        with suppress(ObjectNotFound, HashMismatch, LimitExceeded, MalformedInput):  # fsck tells what is damaged
+            record = parse_report(await read_report(reader, report_hash))
+            await listed.add(kept_report(report_hash, record))
+            count += 1
+    return count
+
+
+def kept_report(report_hash: Multihash, record: ReportRecord) -> KeptReport:
+    """What the catalog is told of a report.
+
+    Raises:
+        MalformedInput: it does not say which dataset it is about.
+    """
+    return KeptReport(
+        DatasetId.from_text(record.dataset_id or ""),
+        report_hash,
+        None if record.head is None else Multihash.from_text(record.head),
+        record.verdict.value,
+        record.scope.replay,
+        datetime.fromisoformat(record.timings.ended_at).timestamp(),
+    )
