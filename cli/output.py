@@ -2,26 +2,61 @@
 
 With ``--json`` stdout carries JSON and nothing else: one document for a command with one result, one line per result
 for commands that take many arguments. Colour and bars appear only on a terminal, and ``NO_COLOR`` is honoured.
+
+Much of what is printed was written by others: descriptions, names of columns, records, words of servers. Control
+characters in it would move the cursor, change the title or hide what else is printed, so they are shown as ``\\u001b``,
+which is also what JSON and YAML call them.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from io import BufferedIOBase
+from typing import BinaryIO, Final, cast
 
 from opendatafabric.errors import OdfError
+
+_CONTROLS: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+"""What is no text: C0 but tab and end of line, DEL, C1, other ends of lines, overrides of the direction."""
+
+_NOT_TEXT: Final = re.compile(f"[{_CONTROLS}]")
+_NOT_IN_CELLS: Final = re.compile(f"[{_CONTROLS}\t\n]")
 
 
 def print_line(text: str) -> None:
     """One line to stdout, at once: a reader of a pipe must not wait for a full buffer."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    _write_line(visible(text))
 
 
 def print_text(text: str) -> None:
-    """Text as it is, with a newline at its end if it has none."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    """A document for programs too, with a newline at its end if it has none: exact unless it goes to a terminal."""
+    ended = text if text.endswith("\n") else text + "\n"
+    sys.stdout.write(visible(ended) if sys.stdout.isatty() else ended)
+
+
+def visible(text: str) -> str:
+    """Text with everything in it that a terminal would obey as an escape."""
+    return _NOT_TEXT.sub(_escaped, text)
+
+
+def stdout_for_records() -> AbstractContextManager[BinaryIO]:
+    """Where records go as bytes: exact into files and pipes, visible on a terminal."""
+    return nullcontext(cast(BinaryIO, _Visible()) if sys.stdout.isatty() else sys.stdout.buffer)
+
+
+class _Visible(BufferedIOBase):
+    """Shows UTF-8 text on a terminal; what is none of it is shown as far as it can be."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        sys.stdout.write(visible(bytes(data).decode(errors="backslashreplace")))
+        return len(data)
 
 
 def print_bytes(data: bytes) -> None:
@@ -38,7 +73,7 @@ def print_json(value: object, *, indent: int | None = 2) -> None:
 
 def print_note(text: str) -> None:
     """A remark for people, to stderr."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(visible(text) + "\n")
     sys.stderr.flush()
 
 
@@ -58,12 +93,12 @@ def print_error(error: OdfError, *, as_json: bool = False, subject: str | None =
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Rows in aligned columns; the heading is bold on a terminal."""
     for number, line in enumerate(table_lines(columns, rows)):
-        print_line(_bold(line) if number == 0 else line)
+        _write_line(_bold(line) if number == 0 else line)
 
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """The heading and the rows in aligned columns, two blanks between them."""
-    lines = [list(columns), *(list(row) for row in rows)]
+    lines = [[_NOT_IN_CELLS.sub(_escaped, cell) for cell in row] for row in (columns, *rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     for line in lines:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -77,6 +112,15 @@ def format_bytes(size: int) -> str:
             return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:.1f} TiB"
+
+
+def _write_line(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _bold(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +14,7 @@ import typer
 from cli.datasets import opened
 from cli.ingests import instant_option
 from cli.options import AsAt, AsJson, AsOf, RepositoryOption, State
+from cli.output import stdout_for_records
 from cli.record_files import RecordFormat, format_of, new_file, write_records
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.limits import QUERY_MEMORY_BYTES_MAX
@@ -74,7 +75,7 @@ def command(
         request = asyncio.run(_prepare(sql, repository, Path(folder), asked, limits))
         with (
             running_query(request) as records,
-            nullcontext(sys.stdout.buffer) if output is None else new_file(output) as sink,
+            stdout_for_records() if output is None else new_file(output) as sink,
         ):
             write_records(records.schema, records, chosen or RecordFormat.TABLE, sink)
     sys.stdout.flush()

@@ -10,7 +10,7 @@ import typer
 
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
-from cli.output import print_json, print_note, print_text
+from cli.output import print_json, print_line, print_note
 from cli.verifications import VerifyOptions, verify_all
 from opendatafabric.limits import REPLAY_STEP_S_MAX
 from verify.recording import Recorded
@@ -83,7 +83,7 @@ def _print(name: str, recorded: Recorded, *, as_json: bool) -> None:
         print_json({"name": name, **recorded.report.as_dict(), **kept}, indent=None)
     else:
         told = "" if recorded.hash is None else f"\nreport {recorded.hash}"
-        print_text(f"{name}\n{recorded.report.as_text()}{told}")
+        print_line(f"{name}\n{recorded.report.as_text()}{told}")
     if recorded.not_kept is not None:
         print_note(f"odf: the report was not kept: {recorded.not_kept.message}")
 
