@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from opendatafabric.errors import MalformedData
 
@@ -32,15 +34,23 @@ def to_frame(session: SparkSession, records: pa.Table) -> DataFrame:
     Raises:
         MalformedData: a type that Spark cannot hold; names the column.
     """
-    fields = [pa.field(field.name, _carried(field.type, field.name), field.nullable) for field in records.schema]
-    carried = records.cast(pa.schema(fields), safe=False)
+    carried = records.cast(_carried_schema(records.schema), safe=False)
     frame: DataFrame = session.createDataFrame(carried)  # type: ignore[arg-type,unused-ignore]
     return frame
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The columns of ``to_frame``; errors as there."""
+    return from_arrow_schema(_carried_schema(schema))
 
 
 def column_of(frame: DataFrame, name: str) -> Column:
     """The column of exactly that name, dots and quotes included."""
     return frame["`" + name.replace("`", "``") + "`"]
+
+
+def _carried_schema(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_type(_carried(field.type, field.name)) for field in schema])
 
 
 def _carried(data_type: Any, path: str) -> pa.DataType:

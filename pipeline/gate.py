@@ -2,7 +2,7 @@
 
 Parsing has no effects; nothing is looked up or run before the plan was walked. Names of relations must be those the
 caller gave or that the query made itself; functions must be on the list; whatever depends on the clock, on chance or on
-the machine is refused. After Spark has looked up the names, ``check_analyzed`` looks again, at what only shows then.
+the machine is refused. After Spark has looked up the names, ``analyzed`` looks again, at what only shows then.
 The sandbox (``sandbox.py``) is the other wall.
 """
 
@@ -55,6 +55,15 @@ class AdmittedQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class AnalyzedQuery:
+    """A query whose names were looked up: the records it gives, not computed yet, and the nodes of its plan."""
+
+    sql: str
+    frame: DataFrame
+    nodes: list[Node]
+
+
+@dataclass(frozen=True, slots=True)
 class _Allowed:
     nodes: frozenset[str]
     functions: frozenset[str]
@@ -85,7 +94,14 @@ def admit(session: SparkSession, sql: str, relations: Collection[str], *, rows_i
 
 
 def dataframe(session: SparkSession, sql: str, relations: Collection[str], *, rows_in_order: bool = False) -> DataFrame:
-    """The records that an admitted query gives, not computed yet; ``relations`` are temporary views of the session.
+    """The records that an admitted query gives; errors as ``analyzed``."""
+    return analyzed(session, sql, relations, rows_in_order=rows_in_order).frame
+
+
+def analyzed(
+    session: SparkSession, sql: str, relations: Collection[str], *, rows_in_order: bool = False
+) -> AnalyzedQuery:
+    """An admitted query; ``relations`` are temporary views of the session.
 
     Raises:
         InvalidQuery, LimitExceeded: as ``admit``; also names and types that do not fit.
@@ -96,11 +112,10 @@ def dataframe(session: SparkSession, sql: str, relations: Collection[str], *, ro
         frame = DataFrame(java.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, query.plan), session)
     except (Py4JJavaError, PySparkException) as error:
         raise InvalidQuery(f"the query does not hold: {_told(error)}") from None
-    check_analyzed(query, frame)
-    return frame
+    return AnalyzedQuery(sql, frame, _checked_nodes(frame))
 
 
-def check_analyzed(query: AdmittedQuery, frame: DataFrame) -> None:
+def _checked_nodes(frame: DataFrame) -> list[Node]:
     """Look at what shows only after names were looked up: chance, and texts that are put together to name the clock.
 
     Raises:
@@ -109,8 +124,10 @@ def check_analyzed(query: AdmittedQuery, frame: DataFrame) -> None:
     plan = frame._jdf.queryExecution().analyzed()
     if not plan.deterministic():
         raise InvalidQuery("the query gives another result each time", hint="leave out what depends on chance")
-    for expression in _expressions(json.loads(plan.toJSON())):
+    nodes: list[Node] = json.loads(plan.toJSON())
+    for expression in _expressions(nodes):
         _check_times(expression)
+    return nodes
 
 
 def _check_text(sql: str) -> None:

@@ -130,8 +130,12 @@ _STILL: Final[Mapping[str, str]] = {
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.streaming.streamingQueryListeners": "",
+    "spark.sql.files.maxPartitionBytes": str(32 * 1024 * 1024),
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
-"""Settings that change no result: no pages, no ports, no limit but the memory of the process."""
+"""Settings that change no result: no pages, no ports, no limit but the memory of the process; files are divided by row
+groups, and no task is started to look whether one is there."""
 
 
 def _java(session: SparkSession) -> Any:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from opendatafabric.errors import InvalidQuery
 from opendatafabric.metadata.transform import SqlQueryStep
-from pipeline.gate import dataframe
+from pipeline.gate import AnalyzedQuery, analyzed
 
 
 @contextmanager
@@ -20,22 +20,22 @@ def last_step(
     steps: Sequence[SqlQueryStep],
     *,
     rows_in_order: bool = False,
-    check: Callable[[str, DataFrame], None] | None = None,
+    check: Callable[[AnalyzedQuery], None] | None = None,
 ) -> Iterator[DataFrame]:
     """The result of the last step, to be computed inside; ``inputs`` by the names that queries call them.
 
-    ``check`` looks at each query and what Spark made of it.
+    ``check`` looks at each query.
 
     Raises, also when it is computed:
-        InvalidQuery, LimitExceeded: as ``gate.dataframe``; what fails on some record is told in Spark's words.
+        InvalidQuery, LimitExceeded: as ``gate.analyzed``; what fails on some record is told in Spark's words.
     """
     views: list[str] = []
 
     def made(step: SqlQueryStep) -> DataFrame:
-        frame = dataframe(session, step.query, views, rows_in_order=rows_in_order)
+        query = analyzed(session, step.query, views, rows_in_order=rows_in_order)
         if check is not None:
-            check(step.query, frame)
-        return frame
+            check(query)
+        return query.frame
 
     try:
         for name, frame in inputs.items():

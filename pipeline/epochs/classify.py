@@ -16,11 +16,12 @@ from pipeline.sql_text import place_of
 POSITION: Final = "__odf_position"
 """The hidden column of the inputs: which record a row came from."""
 
-__STATELESS: Final = frozenset({"Filter", "Generate", "Project", "SubqueryAlias", "Union", "View"})
+STATELESS: Final = frozenset({"Filter", "Generate", "Project", "SubqueryAlias", "Union", "View"})
 """Nodes that give a row because of one record alone."""
 
 _LEAVES: Final = frozenset({"LocalRelation", "LogicalRDD"})
-_SUBQUERIES: Final = frozenset({"Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"})
+SUBQUERIES: Final = frozenset({"Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"})
+"""Expressions that have a plan of their own inside."""
 _ONE_STEP: Final = "use the engine 'spark' without this version, whose queries see the records of one step together"
 
 _REFUSED: Final = {
@@ -49,9 +50,9 @@ def check_stateless(sql: str, plan: Sequence[Node]) -> None:
     """
     for node in plan:
         kind = _short(node)
-        if kind not in __STATELESS and not _is_input(node):
+        if kind not in STATELESS and not _is_input(node):
             raise _refused(sql, kind)
-        if any(_short(part) in _SUBQUERIES for part in walk(node)):
+        if any(_short(part) in SUBQUERIES for part in walk(node)):
             raise InvalidQuery(
                 "the query has a subquery among its expressions, which needs all records at once", hint=_ONE_STEP
             )

@@ -12,11 +12,14 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.epochs.classify import check_stateless
+from pipeline.gate import AnalyzedQuery, class_of
 
 
-def check_frame(sql: str, frame: DataFrame) -> None:
-    """``check_stateless`` of the plan that Spark has of ``sql``."""
-    check_stateless(sql, json.loads(_plan_of(frame).toJSON()))
+def check_query(query: AnalyzedQuery) -> None:
+    """``check_stateless`` of the plan that Spark has of it."""
+    has_parts = any(class_of(node).endswith(".WithCTE") for node in query.nodes)
+    nodes = json.loads(_plan_of(query.frame).toJSON()) if has_parts else query.nodes
+    check_stateless(query.sql, nodes)
 
 
 def with_positions(frame: DataFrame) -> DataFrame:

@@ -14,7 +14,7 @@ from opendatafabric.errors import IncompatibleSchema
 from pipeline.carried import to_frame
 from pipeline.epochs.classify import POSITION
 from pipeline.epochs.operations import Numbers, carried_operations
-from pipeline.epochs.positions import check_frame, with_positions
+from pipeline.epochs.positions import check_query, with_positions
 from pipeline.spark_steps import last_step
 from pipeline.transform.in_spark import settings_inside
 from pipeline.transform.records import new_records
@@ -42,7 +42,7 @@ def run_transform(session: SparkSession, request: TransformRequest) -> pa.Table:
         operations[start : start + len(table)] = found.to_numpy()
         with settings_inside(session, _PARALLEL):
             frames[given.alias] = _positioned(session, table, start)
-    with last_step(session, frames, request.steps, check=check_frame) as frame:
+    with last_step(session, frames, request.steps, check=check_query) as frame:
         result = with_positions(frame).toArrow()
     return _with_operations(result, operations, request.vocabulary.operation_type_column)
 

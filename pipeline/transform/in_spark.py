@@ -1,27 +1,25 @@
 """Transforms of the engine ``spark`` as the reference means them: batch SQL over the new records of each input alone.
 
 Each input is one partition in the order of its offsets, and rows come out in the order in which Spark's own plan leaves
-them: that is part of the dialect, so its settings are those of the Spark that the reference runs.
+them: that is part of the dialect, so its settings are those of the Spark that the reference runs. Where queries go
+record by record the input is divided, in the same order, and what comes out is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import lit
-from pyspark.sql.types import StructField
+from pyspark.sql import SparkSession
 
-from opendatafabric.errors import MalformedData
-from pipeline.carried import column_of, to_frame
-from pipeline.prepared import arrow_schema
+from pipeline.gate import AnalyzedQuery
+from pipeline.partitions import partitions
 from pipeline.spark_steps import last_step
-from pipeline.transform.request import GivenInput, TransformRequest
+from pipeline.transform.request import TransformRequest
+from pipeline.transform.slice_scan import SliceScan
+from pipeline.transform.stateless import is_stateless
 
 DIALECT: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "true",
@@ -30,12 +28,35 @@ DIALECT: Final[Mapping[str, str]] = {
 """The order of rows depends on these; they are what Spark 3.5 has if nobody says otherwise."""
 
 
-def run_transform(session: SparkSession, request: TransformRequest) -> pa.Table:
-    """The rows of the last step; errors as ``compute``."""
+def run_transform(session: SparkSession, request: TransformRequest) -> Generator[pa.Table, None, None]:
+    """The rows of the last step, piece by piece; errors as ``compute``."""
     with settings_inside(session, DIALECT):
-        inputs = {each.alias: _records(session, each) for each in request.inputs}
-        with last_step(session, inputs, request.steps, rows_in_order=True) as frame:
-            return frame.toArrow()
+        scans = {each.alias: SliceScan(session, each) for each in request.inputs}
+        if not (yield from _record_by_record(session, request, scans)):
+            yield _together(session, request, scans)
+
+
+def _record_by_record(
+    session: SparkSession, request: TransformRequest, scans: Mapping[str, SliceScan]
+) -> Generator[pa.Table, None, bool]:
+    """Whether the queries and the slices allow it, and if so the rows."""
+    found = {alias: scan.in_order() for alias, scan in scans.items()}
+    inputs = {alias: records for alias, records in found.items() if records is not None}
+    if len(inputs) < len(scans):
+        return False
+    queries: list[AnalyzedQuery] = []
+    with last_step(session, inputs, request.steps, rows_in_order=True, check=queries.append) as frame:
+        if not is_stateless(queries[-1].nodes):
+            return False
+        yield from partitions(frame)
+    return True
+
+
+def _together(session: SparkSession, request: TransformRequest, scans: Mapping[str, SliceScan]) -> pa.Table:
+    """The rows of queries that see all records at once."""
+    inputs = {alias: scan.in_one_partition() for alias, scan in scans.items()}
+    with last_step(session, inputs, request.steps, rows_in_order=True) as frame:
+        return frame.toArrow()
 
 
 @contextmanager
@@ -49,25 +70,3 @@ def settings_inside(session: SparkSession, wanted: Mapping[str, str]) -> Iterato
     finally:
         for name, value in before.items():
             session.conf.set(name, value)
-
-
-def _records(session: SparkSession, given: GivenInput) -> DataFrame:
-    """In one partition, in the order of the offsets."""
-    empty = to_frame(session, arrow_schema(given.schema).empty_table())
-    if given.interval is None:
-        return empty
-    try:
-        found = session.read.option("mergeSchema", "true").parquet(*map(str, given.slices))
-    except (PySparkException, Py4JJavaError) as error:
-        told = (str(error).splitlines() or [""])[0][:500]
-        raise MalformedData(f"the slices of input '{given.alias}' cannot be read: {told}") from None
-    records = found.select(*(_column(found, field) for field in empty.schema))
-    offset = column_of(records, given.vocabulary.offset_column)
-    wanted = records.where(offset.between(lit(given.interval.start), lit(given.interval.end)))
-    return wanted.coalesce(1).orderBy(offset)
-
-
-def _column(found: DataFrame, field: StructField) -> Column:
-    """In the type that Spark has for the declared one; what is younger than the slices is null."""
-    column = column_of(found, field.name) if field.name in found.columns else lit(None)
-    return column.cast(field.dataType).alias(field.name)

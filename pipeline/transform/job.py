@@ -6,7 +6,8 @@ decided elsewhere. The same request gives the same records, hash included.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -47,32 +48,41 @@ def make_derived_slice(
     tell({"rows": asdict(RowCounts(read))})
     engine = request.transform.transform.engine.lower()
     in_force = None if request.schema is None else arrow_schema(request.schema)
-    result = compute(open_session, request)
-    changes = as_changes(result, request.vocabulary, in_force, event_time_first=engine == "datafusion")
-    answer = write_changes(iter([changes]), in_force, request)
+    with closing(compute(open_session, request)) as pieces:
+        made = (
+            as_changes(each, request.vocabulary, in_force, event_time_first=engine == "datafusion") for each in pieces
+        )
+        answer = write_changes(made, in_force, request)
     rows = replace(answer.rows, read=read)
     tell({"rows": asdict(rows)})
     checkpoint = None if request.memory is None else checkpoint_in(request.memory.made)
     return replace(answer, rows=rows, checkpoint=checkpoint)
 
 
-def compute(open_session: Callable[[], SparkSession], request: TransformRequest) -> pa.Table:
-    """What the queries give, in the engine that the transform names; errors as ``make_derived_slice``."""
+def compute(open_session: Callable[[], SparkSession], request: TransformRequest) -> Generator[pa.Table, None, None]:
+    """What the queries give, piece by piece, in the engine that the transform names.
+
+    There is at least one piece. The session is in use until the end of them, or until they are closed.
+
+    Raises:
+        InvalidQuery, …: as ``make_derived_slice``.
+    """
     engine = request.transform.transform.engine
     if engine.lower() == "datafusion":
         from pipeline.transform.in_datafusion import run_transform as run_in_datafusion  # noqa: PLC0415
 
-        return run_in_datafusion(request)
-    if engine.lower() == "spark" and is_in_epochs(request.transform.transform):
+        yield run_in_datafusion(request)
+    elif engine.lower() == "spark" and is_in_epochs(request.transform.transform):
         from pipeline.epochs.run import run_transform as run_in_epochs  # noqa: PLC0415
 
-        return run_in_epochs(open_session(), request)
-    if engine.lower() == "spark":
+        yield run_in_epochs(open_session(), request)
+    elif engine.lower() == "spark":
         from pipeline.transform.in_spark import run_transform as run_in_spark  # noqa: PLC0415
 
-        return run_in_spark(open_session(), request)
-    raise UnsupportedOperation(
-        f"the engine '{engine}' of the transform is not configured",
-        expected=" or ".join(ENGINES),
-        hint="if it runs somewhere, ODF_ENGINES says at which address",
-    )
+        yield from run_in_spark(open_session(), request)
+    else:
+        raise UnsupportedOperation(
+            f"the engine '{engine}' of the transform is not configured",
+            expected=" or ".join(ENGINES),
+            hint="if it runs somewhere, ODF_ENGINES says at which address",
+        )

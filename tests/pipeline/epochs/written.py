@@ -50,7 +50,7 @@ class Written:
         """What the query gives in steps that end before those offsets, and one for the rest."""
         ends = [0, *cuts, self._count]
         steps = [self._request(query, start, end) for start, end in pairwise(ends)]
-        return pa.concat_tables([compute(lambda: spark, step) for step in steps]).combine_chunks()
+        return pa.concat_tables([piece for step in steps for piece in compute(lambda: spark, step)]).combine_chunks()
 
     def _request(self, query: str, start: int, end: int) -> TransformRequest:
         sql = TransformSql("spark", "odf-epoch/1", queries=(SqlQueryStep(query=query),))

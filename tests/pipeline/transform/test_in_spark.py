@@ -59,7 +59,8 @@ def run(session: SparkSession, query: str, *inputs: GivenInput) -> pa.Table:
     from pipeline.transform.in_spark import run_transform  # noqa: PLC0415
 
     transform = query_over(query, *(each.alias for each in inputs), engine="spark")
-    return run_transform(session, TransformRequest(transform, inputs, Path(), day(1), DatasetVocabulary(), None, 0))
+    request = TransformRequest(transform, inputs, Path(), day(1), DatasetVocabulary(), None, 0)
+    return pa.concat_tables(run_transform(session, request))
 
 
 def test_records_of_the_interval_come_in_the_order_of_offsets(spark: SparkSession, tmp_path: Path) -> None:
