@@ -73,6 +73,10 @@ class JobState:
     error: str | None = None
     outcome: Mapping[str, Any] | None = None
     """What the last success said."""
+    run: int = 1
+    """Number of the run that goes on, or that comes next; the first is 1."""
+    progress: Mapping[str, Any] | None = None
+    """How far the run is that goes on, as it tells itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,17 @@ class Jobs:
                 raise Conflict(f"the job '{job_id}' is being done already", hint="odf schedule list shows how it went")
             await put_row(connection, job_id, row, {"due_at": now}, now=now)
 
+    async def ask(self, job_id: JobId, *, foreign: bool = False, account_id: AccountId | None = None) -> int:
+        """Have a job done now, whatever its schedule says; which of its runs that is. One that is due or goes on will
+        do. ``foreign`` when a stranger asks, with ``account_id``."""
+        now = self._now()
+        values = {"due_at": now, "foreign": int(foreign), "account_id": None if account_id is None else str(account_id)}
+        async with self._database.writing() as connection:
+            row = await row_of(connection, job_id)
+            if row is None or not (is_leased(row, now) or (row.due_at is not None and row.due_at <= now)):
+                await put_row(connection, job_id, row, values, now=now)
+        return 1 if row is None else int(row.runs_ended) + 1
+
     async def state(self, job_id: JobId) -> JobState | None:
         """How it stands; ``None`` if there is no such job."""
         async with self._database.reading() as connection:
@@ -140,14 +155,15 @@ class Jobs:
             job_id = _id_of(row)
             schedule = await schedule_row(connection, job_id)
             await connection.execute(update(jobs).where(_is(job_id)).values(_claimed(row, owner, now, lease_s)))
-        if schedule is None:
-            return ClaimedJob(job_id, owner, foreign=False)
-        account_id = None if schedule.account_id is None else AccountId.from_text(schedule.account_id)
-        return ClaimedJob(job_id, owner, bool(schedule.foreign), account_id, bool(schedule.on_change))
+        return _claimed_job(job_id, owner, row if row.foreign else schedule, schedule)
 
     async def renew(self, job: ClaimedJob, *, lease_s: float) -> bool:
         """Keep a job for longer; ``False`` when it is somebody else's by now."""
         return await self._change(job, {"lease_until": self._now() + lease_s})
+
+    async def tell_progress(self, job: ClaimedJob, progress: Mapping[str, Any]) -> None:
+        """How far the run is; forgotten when it ends."""
+        await self._change(job, {"progress": orjson.dumps(dict(progress)).decode()})
 
     async def release(self, job: ClaimedJob) -> None:
         """Give a job back that was not done: it is due still."""
@@ -168,6 +184,7 @@ class Jobs:
             if row.asked_at is not None and error is None:
                 due = sooner(due, row.asked_at + SETTLE_S)
             values = {**_GIVEN_BACK, "due_at": due, "ended_at": now, "failures": runs.failures, "error": error}
+            values |= {"runs_ended": row.runs_ended + 1, "foreign": 0, "account_id": None}
             if error is None:
                 values |= {"succeeded_at": now, "outcome": orjson.dumps(dict(outcome or {})).decode()}
             await connection.execute(update(jobs).where(_is(job.id)).values(values))
@@ -178,7 +195,7 @@ class Jobs:
             return bool((await connection.execute(update(jobs).where(mine).values(values))).rowcount)
 
 
-_GIVEN_BACK: Final[Mapping[str, Any]] = {"lease_owner": None, "lease_until": None}
+_GIVEN_BACK: Final[Mapping[str, Any]] = {"lease_owner": None, "lease_until": None, "progress": None}
 
 
 async def row_of(connection: AsyncConnection, job_id: JobId) -> Row[Any] | None:
@@ -241,8 +258,22 @@ def job_state(row: Row[Any], now: float) -> JobState:
         succeeded_at=row.succeeded_at,
         failures=row.failures,
         error=row.error,
-        outcome=None if row.outcome is None else orjson.loads(row.outcome),
+        outcome=_plain(row.outcome),
+        run=row.runs_ended + 1,
+        progress=_plain(row.progress),
     )
+
+
+def _plain(text: str | None) -> Mapping[str, Any] | None:
+    return None if text is None else orjson.loads(text)
+
+
+def _claimed_job(job_id: JobId, owner: str, wish: Row[Any] | None, schedule: Row[Any] | None) -> ClaimedJob:
+    """``wish`` says who wants it."""
+    if wish is None:
+        return ClaimedJob(job_id, owner, foreign=False)
+    account_id = None if wish.account_id is None else AccountId.from_text(wish.account_id)
+    return ClaimedJob(job_id, owner, bool(wish.foreign), account_id, bool(schedule and schedule.on_change))
 
 
 def _claimed(row: Row[Any], owner: str, now: float, lease_s: float) -> dict[str, Any]:

@@ -274,6 +274,10 @@ jobs: Final = Table(
     Column("lease_owner", String),
     Column("lease_until", Float),
     Column("asked_at", Float),
+    Column("runs_ended", Integer, nullable=False, server_default="0"),
+    Column("progress", String),
+    Column("foreign", Integer, nullable=False, server_default="0"),
+    Column("account_id", String),
 )
 
 schedules: Final = Table(

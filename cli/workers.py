@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from catalog.catalog import open_catalog
+from catalog.catalog import Catalog, open_catalog
 from catalog.jobs import POLL, SETTLE_S, TRANSFORM, VERIFY, ClaimedJob
 from catalog.permissions import Rights
 from cli.catalogs import settings_for
@@ -24,6 +24,7 @@ from repo_server.ingesting import ForeignEngine
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
 from verify.lookout import Lookout
+from verify.progress_notes import told_progress
 from verify.report_room import ReportRoom
 from verify.verify_job import VerifyJob
 from verify.worker import LOG, JobKind, JobWorker
@@ -39,13 +40,10 @@ async def run_worker(
     settings = settings_for(repository)
     start_logging(settings.log_level)
     async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as opened:
-        rights = Rights(
-            catalog.accounts, catalog.datasets, AccountName(settings.default_account), settings.default_visibility
-        )
         lookout = Lookout(opened, catalog, settle_s=0.0 if once else SETTLE_S)
-        room = ReportRoom(catalog.reports, settings.reports_kept)
-        kinds = {kind: lookout.around(run) for kind, run in _kinds(settings, opened, rights, room, allowed).items()}
-        worker = JobWorker(catalog.jobs, kinds, redacted=redacted)
+        kinds = _kinds(settings, opened, catalog, allowed)
+        worked = {kind: lookout.around(run) for kind, run in kinds.items()}
+        worker = JobWorker(catalog.jobs, worked, redacted=redacted)
         async with stop_asked(attached=attached) as stop:
             on_ready()
             if once:
@@ -67,9 +65,13 @@ async def _run_until(stop: asyncio.Event, worker: JobWorker, lookout: Lookout, *
 
 
 def _kinds(
-    settings: Settings, repository: DatasetRepository, rights: Rights, room: ReportRoom, allowed: Sequence[str]
+    settings: Settings, repository: DatasetRepository, catalog: Catalog, allowed: Sequence[str]
 ) -> dict[str, JobKind]:
     """What the worker can do. For strangers queries run in a sandbox or not at all, over what they may read."""
+    rights = Rights(
+        catalog.accounts, catalog.datasets, AccountName(settings.default_account), settings.default_visibility
+    )
+    room = ReportRoom(catalog.reports, settings.reports_kept)
     client = _client(settings)
     polling = _polling(settings, repository, client, allowed)
     deriving = DeriveJob(repository, client, ForeignEngine(settings), lambda: now_or(None), settings.engines_elsewhere)
@@ -85,7 +87,8 @@ def _kinds(
         return await deriving.run(job.id.dataset_id, may_read=may_read(job))
 
     async def verify(job: ClaimedJob) -> dict[str, object]:
-        return await verifying.run(job.id.dataset_id, may_read=may_read(job))
+        async with told_progress(partial(catalog.jobs.tell_progress, job)) as progress:
+            return await verifying.run(job.id.dataset_id, may_read=may_read(job), progress=progress)
 
     return {POLL: poll, TRANSFORM: derive, VERIFY: verify}
 

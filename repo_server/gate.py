@@ -44,6 +44,10 @@ class Visit:
         return self.hosted
 
 
+VISIT: Final = web.RequestKey("visit", Visit)
+"""Where a request keeps who was let through, on routes that say what they need."""
+
+
 async def caller_of(request: web.Request, *, anonymous_too: bool = False) -> Caller:
     """Who calls.
 

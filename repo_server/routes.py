@@ -11,7 +11,9 @@ from typing import Final
 
 from aiohttp import hdrs, web
 
+from catalog.permissions import Access
 from repo_server.config import Tenancy
+from repo_server.gate import VISIT, visit
 from repo_server.handlers import (
     attestations,
     datasets,
@@ -26,6 +28,7 @@ from repo_server.handlers import (
     simple,
     smart,
     uploads,
+    verification,
 )
 from verify.attestation.document import KEYS_PATH
 
@@ -41,6 +44,9 @@ class Route:
     path: str
     handler: Handler
     purpose: str
+    needs: Access | None = None
+    """What the caller must be let to do with the dataset, which the handler then finds in ``VISIT``; handlers of routes
+    that do not say it ask the gate themselves."""
 
 
 NODE_ROUTES: Final = (
@@ -82,7 +88,11 @@ DATASET_ROUTES: Final = (
     Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went"),
     Route("PUT", "/schedule", schedules.put_schedule, "poll the dataset by a schedule"),
     Route("DELETE", "/schedule", schedules.delete_schedule, "poll it no longer"),
-    Route("GET", "/attestations", attestations.get_attestations, "signed verdicts on the dataset"),
+    Route("GET", "/attestations", attestations.get_attestations, "signed verdicts on the dataset", Access.READ),
+    Route("POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE),
+    Route("GET", "/verify", verification.get_verify, "how its verification stands", Access.READ),
+    Route("GET", "/verify/{run}", verification.get_run, "how that run stands", Access.READ),
+    Route("GET", "/verify/{run}/events", verification.get_events, "the same as it goes on (SSE)", Access.READ),
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset"),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)"),
     Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)"),
@@ -104,7 +114,16 @@ def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: boo
 
 def _add(application: web.Application, route: Route, path: str) -> None:
     # aiohttp joins the methods of equal paths that are added one after another, so that 405 names them all.
+    handler = route.handler if route.needs is None else _admitting(route.handler, route.needs)
     if route.method == hdrs.METH_GET:
-        application.router.add_get(path, route.handler)
+        application.router.add_get(path, handler)
     else:
-        application.router.add_route(route.method, path, route.handler)
+        application.router.add_route(route.method, path, handler)
+
+
+def _admitting(handler: Handler, needs: Access) -> Handler:
+    async def admitted(request: web.Request) -> web.StreamResponse:
+        request[VISIT] = await visit(request, needs)
+        return await handler(request)
+
+    return admitted

@@ -10,6 +10,7 @@ from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.ingest import Engine
 from pipeline.inputs import MayRead, readable
 from pipeline.transform.input_chains import inputs_in
+from storage.progress import Progress, silent
 from storage.repositories import DatasetRepository
 from verify.recording import Recorded, Recorder
 from verify.replay import Replay
@@ -27,7 +28,9 @@ class VerifyJob:
     room: ReportRoom
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
-    async def run(self, dataset_id: DatasetId, *, may_read: MayRead | None = None) -> dict[str, Any]:
+    async def run(
+        self, dataset_id: DatasetId, *, may_read: MayRead | None = None, progress: Progress = silent
+    ) -> dict[str, Any]:
         """The verdict, and what was looked at. A dataset that is not valid is an outcome, not a failure of the job.
 
         ``may_read`` says which inputs are for the stranger who wanted it.
@@ -39,7 +42,8 @@ class VerifyJob:
         entry = await self.repository.find(dataset_id)
         find = inputs_in(self.repository)
         replay = Replay(find if may_read is None else readable(find, may_read), self.engine, elsewhere=self.elsewhere)
-        recorded = await Recorder(replay, self.room, may_read=may_read).verified(entry.dataset, str(entry.alias))
+        recorder = Recorder(replay, self.room, may_read=may_read)
+        recorded = await recorder.verified(entry.dataset, str(entry.alias), progress=progress)
         if recorded.not_kept is not None:
             raise recorded.not_kept
         return outcome_of(recorded)

@@ -7,11 +7,10 @@ from typing import Final
 
 from aiohttp import web
 
-from catalog.permissions import Access
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.multihash import Multihash
 from repo_server.attestation_states import plain_attestations
-from repo_server.gate import Refused, visit
+from repo_server.gate import VISIT, Refused
 from repo_server.problems import json_response, worded
 from repo_server.services import SERVICES
 from verify.attestation.document import key_document
@@ -22,7 +21,7 @@ _KEYS_FRESH_S: Final = 300
 
 async def get_attestations(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/attestations``, with ``?head=`` those of one head alone."""
-    found = await visit(request, Access.READ)
+    found = request[VISIT]
     attestations = found.services.catalog.attestations
     return json_response(plain_attestations(await attestations.list(found.dataset.entry.id, head=_head(request))))
 

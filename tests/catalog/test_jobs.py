@@ -12,7 +12,7 @@ from catalog.catalog import Catalog, open_catalog
 from catalog.jobs import LOST, POLL, ClaimedJob, JobId, JobState
 from catalog.run_times import Schedule
 from catalog.sqlite_files import sqlite_url
-from opendatafabric.did import new_dataset_id
+from opendatafabric.did import AccountId, new_dataset_id
 from opendatafabric.errors import Conflict
 from tests.catalog.conftest import Clock
 
@@ -46,7 +46,7 @@ async def test_a_job_that_was_asked_for_is_done_once(catalog: Catalog, clock: Cl
     assert (await state(catalog)).is_running
     clock.now += 5
     await catalog.jobs.finish(job, outcome={"blocks": 2})
-    expected = JobState(None, False, clock.now - 5, clock.now, clock.now, 0, None, {"blocks": 2})
+    expected = JobState(None, False, clock.now - 5, clock.now, clock.now, 0, None, {"blocks": 2}, run=2)
     assert await state(catalog) == expected
     assert not await catalog.jobs.are_any([POLL])
     assert await claim(catalog) is None
@@ -159,3 +159,44 @@ async def taken(
         await (catalog.jobs.release(held[0]) if step == "release" else catalog.jobs.finish(held[0], error=None))
         return None
     return held
+
+
+async def test_a_run_that_waits_or_goes_on_is_the_one_that_is_asked_for(catalog: Catalog) -> None:
+    assert [await catalog.jobs.ask(WEATHER) for _ in range(3)] == [1, 1, 1]
+    job = await claimed(catalog)
+    assert await catalog.jobs.ask(WEATHER) == 1
+    await catalog.jobs.finish(job)
+    assert await claim(catalog) is None
+    assert await catalog.jobs.ask(WEATHER) == 2
+    await catalog.jobs.finish(await claimed(catalog), error="no luck")
+    assert (await state(catalog)).run == 3
+
+
+async def test_a_job_on_a_schedule_is_done_sooner_when_it_is_asked_for(catalog: Catalog, clock: Clock) -> None:
+    await catalog.schedules.set(WEATHER, MINUTELY)
+    assert await catalog.jobs.ask(WEATHER) == 1
+    assert (await state(catalog)).due_at == clock.now
+
+
+async def test_progress_is_told_by_whoever_does_the_job_and_forgotten_at_its_end(catalog: Catalog) -> None:
+    await catalog.jobs.request(WEATHER)
+    job = await claimed(catalog)
+    await catalog.jobs.tell_progress(job, {"blocks": {"done": 1, "total": 2}})
+    await catalog.jobs.tell_progress(ClaimedJob(WEATHER, "somebody else", False), {"blocks": {"done": 9, "total": 9}})
+    assert (await state(catalog)).progress == {"blocks": {"done": 1, "total": 2}}
+    await catalog.jobs.finish(job)
+    assert (await state(catalog)).progress is None
+
+
+async def test_who_asked_counts_for_that_run_and_for_whoever_takes_it_over(catalog: Catalog, clock: Clock) -> None:
+    await catalog.schedules.set(WEATHER, MINUTELY)
+    alice = AccountId(str(new_dataset_id(b"alice".ljust(32))))
+    await catalog.jobs.ask(WEATHER, foreign=True, account_id=alice)
+    await claimed(catalog, "dead")
+    clock.now += 61
+    job = await claimed(catalog)
+    assert (job.foreign, job.account_id) == (True, alice)
+    await catalog.jobs.finish(job)
+    clock.now += 61
+    job = await claimed(catalog)
+    assert (job.foreign, job.account_id) == (False, None)
