@@ -23,6 +23,7 @@ from pipeline.java import find_java, java_folders
 from pipeline.jobs import JobContext, load_job
 from pipeline.jvm import Jvm, JvmOptions, archive_name, start_jvm
 from pipeline.messages import Message, decode, encode, error_message
+from pipeline.own_processes import keep_own_processes
 from pipeline.sandbox import enter_sandbox
 from pipeline.session_on_demand import SessionOnDemand
 from pipeline.worker_place import WorkerOptions, WorkerPlace
@@ -145,7 +146,8 @@ def _wall_in(place: WorkerPlace, options: WorkerOptions) -> bool:
     readable = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parent.parent]
     readable += [*java_folders(_java_home(options)), place.root / "in", *map(Path, options.readable)]
     writable = [place.work, place.root / "out", place.root / "classes"]
-    return enter_sandbox(readable=readable, writable=writable)
+    walled = enter_sandbox(readable=readable, writable=writable)
+    return walled and keep_own_processes()
 
 
 def _empty(folder: Path) -> None:

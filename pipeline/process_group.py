@@ -6,17 +6,26 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
-_GROUP, _RESIDENT_PAGES = 2, 21
+_PARENT, _GROUP, _RESIDENT_PAGES = 1, 2, 21
 """Fields of ``/proc/<pid>/stat``, counted behind the name of the program."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Process:
+    id: int
+    parent: int
+    group: int
+    resident_bytes: int
+
+
 def resident_bytes(group: int) -> int:
-    """Memory that the group holds; pages that processes share count for each."""
-    return sum(int(fields[_RESIDENT_PAGES]) * _PAGE_BYTES for fields in _stats() if int(fields[_GROUP]) == group)
+    """Memory that the group holds, with processes that left it; pages that processes share count for each."""
+    return sum(each.resident_bytes for each in _family(group))
 
 
 def kill_group(group: int) -> None:
@@ -25,8 +34,22 @@ def kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _stats() -> Iterator[list[bytes]]:
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
+def _family(group: int) -> list[_Process]:
+    """The group and all that it started, as long as who started them lives or was adopted by the family."""
+    others = {process.id: process for process in _processes()}
+    found: list[_Process] = []
+    new = [process for process in others.values() if process.group == group]
+    while new:
+        found += new
+        parents = {others.pop(process.id).id for process in new}
+        new = [process for process in others.values() if process.parent in parents]
+    return found
+
+
+def _processes() -> Iterator[_Process]:
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
             with suppress(OSError):
-                yield (process / "stat").read_bytes().rpartition(b")")[2].split()
+                fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+                pages = int(fields[_RESIDENT_PAGES])
+                yield _Process(int(folder.name), int(fields[_PARENT]), int(fields[_GROUP]), pages * _PAGE_BYTES)

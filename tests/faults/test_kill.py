@@ -51,6 +51,11 @@ def test_a_step_with_a_checkpoint_killed_at_any_call_and_repeated_is_one_block(t
     assert killed_at_every_call(tmp_path, "derive", "derive_killer") > 20
 
 
+@pytest.mark.timeout(500)
+def test_a_step_of_a_derivative_killed_at_any_call_and_repeated_is_one_block(tmp_path: Path) -> None:
+    assert killed_at_every_call(tmp_path, "step", "step_killer") > 20
+
+
 @pytest.mark.parametrize(
     "syscall", ["openat", "write", "fsync", "fdatasync", "syncfs", "rename", "renameat", "unlinkat"]
 )
