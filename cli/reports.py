@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from catalog.reports import KeptReport, VerdictSpan
 from cli.datasets import opened_repository
@@ -12,6 +11,7 @@ from cli.report_rooms import report_room
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.errors import MalformedIdentifier, ObjectNotFound, UnsupportedOperation
 from opendatafabric.multihash import Multihash
+from repo_server.report_states import checked, moment
 from verify.report_making import report_of
 from verify.report_record import EnvironmentRecord, ReportRecord
 from verify.report_room import ReportRoom, read_report
@@ -73,37 +73,6 @@ def print_report(report_hash: Multihash, record: ReportRecord) -> None:
     for line in _computed_with(record.environment):
         print_line(line)
     print_text(report_of(record).as_text())
-
-
-def plain_report(report: KeptReport) -> dict[str, object]:
-    """As JSON values."""
-    return {
-        "report": str(report.hash),
-        "endedAt": moment(report.ended_at),
-        "verdict": report.verdict,
-        "replayed": report.replayed,
-        "head": None if report.head is None else str(report.head),
-    }
-
-
-def plain_span(span: VerdictSpan) -> dict[str, object]:
-    """As JSON values."""
-    return {
-        "verdict": span.verdict,
-        "firstSeen": moment(span.first_seen),
-        "lastSeen": moment(span.last_seen),
-        "reports": span.count,
-    }
-
-
-def checked(*, replayed: bool) -> str:
-    """What was asked for."""
-    return "integrity and transforms" if replayed else "integrity"
-
-
-def moment(seconds: float) -> str:
-    """A time as it is written everywhere."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _cells(report: KeptReport) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ async def read_report(reader: ObjectReader, report_hash: Multihash) -> bytes:
         HashMismatch: it is damaged.
     """
     raw = await reader.read(report_key(report_hash), size_max=REPORT_BYTES_MAX)
-    found = physical_hash(raw)
+    found = await asyncio.to_thread(physical_hash, raw)
     if found != report_hash:
         raise HashMismatch(f"report {report_hash} is damaged", expected=report_hash, found=found)
     return raw

@@ -9,9 +9,13 @@ from typing import Annotated
 import typer
 
 from catalog.reports import history
+from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
-from cli.output import print_json
-from cli.reports import found_report, plain_report, plain_span, print_report, print_reports, reports_of
+from cli.output import print_json, print_text
+from cli.reports import found_report, print_report, print_reports, reports_of
+from repo_server.pages.report_pages import report_page
+from repo_server.report_states import plain_reports
+from verify.report_difference import differences
 from verify.report_making import report_of
 from verify.report_record import parse_report
 
@@ -41,17 +45,42 @@ def list_(
         odf report list us.noaa.seattle-weather --repo my-repository
     """
     found = asyncio.run(reports_of(ref, repository))
-    spans = history(found)
     if as_json:
-        print_json({"reports": list(map(plain_report, found)), "history": list(map(plain_span, spans))})
+        print_json(plain_reports(found))
     else:
-        print_reports(found, spans)
+        print_reports(found, history(found))
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="A report, or a dataset for its last one.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The one to compare it with.")],
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Show what one report says and another one does not: verdicts, findings, steps, inputs, environment.
+
+    Ends with 0 when they say the same but for times, and with 1 when not.
+
+    \b
+    Example:
+        odf report diff HASH us.noaa.seattle-weather --repo my-repository
+    """
+    first, second = [parse_report(asyncio.run(found_report(each, repository))[1]) for each in (before, after)]
+    changes = differences(first, second)
+    if as_json:
+        print_json([change.as_dict() for change in changes])
+    else:
+        print_text("\n".join(map(str, changes)) or "the reports say the same")
+    if changes:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 @app.command()
 def show(
     report: Report,
     junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write it as JUnit XML.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write it as a page.")] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -68,6 +97,8 @@ def show(
     record = parse_report(raw)
     if junit is not None:
         junit.write_text(report_of(record).as_junit())
+    if html is not None:
+        html.write_text(report_page(report_hash, record))
     if as_json:
         typer.echo(raw, nl=False)
     else:

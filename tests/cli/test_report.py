@@ -80,6 +80,24 @@ def test_a_kept_report_is_written_as_junit(repository: Path, tmp_path: Path) -> 
     assert ElementTree.parse(tmp_path / "report.xml").getroot().get("failures") != "0"
 
 
+def test_a_kept_report_is_written_as_a_page(repository: Path, tmp_path: Path) -> None:
+    verify(repository)
+    assert odf("report", "show", WEATHER, "--repo", repository, "--html", tmp_path / "report.html").code == 0
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_two_reports_are_compared(repository: Path) -> None:
+    first = verify(repository, "--json").json_lines()[0]["report"]
+    same = odf("report", "diff", first, WEATHER, "--repo", repository)
+    assert (same.code, same.lines) == (0, ["the reports say the same"])
+    damage(repository)
+    verify(repository)
+    other = odf("report", "diff", first, WEATHER, "--repo", repository)
+    assert (other.code, other.lines[0]) == (1, "~ verdict: valid → invalid")
+    changes: Any = odf("report", "diff", first, WEATHER, "--repo", repository, "--json").json()
+    assert changes[0] == {"subject": "verdict", "before": "valid", "after": "invalid"}
+
+
 def test_where_no_report_is_there_that_is_said(repository: Path) -> None:
     ran = odf("report", "show", WEATHER, "--repo", repository)
     assert ran.code == 4, ran.stderr

@@ -7,16 +7,17 @@ import inspect
 
 import pytest
 
-from opendatafabric import limits, source_limits
+from opendatafabric import limits, report_limits, source_limits
 
-LINES = [line for module in (limits, source_limits) for line in ast.parse(inspect.getsource(module)).body]
+MODULES = (limits, report_limits, source_limits)
+LINES = [line for module in MODULES for line in ast.parse(inspect.getsource(module)).body]
 NAMES = [line.target.id for line in LINES if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)]
 UNITS = {"BYTES", "CHARS", "S", "DEPTH", "COUNT"}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_limit_is_a_positive_number(name: str) -> None:
-    value = getattr(limits if hasattr(limits, name) else source_limits, name)
+    value = next(getattr(module, name) for module in MODULES if hasattr(module, name))
     assert isinstance(value, int | float)
     assert value > 0
 

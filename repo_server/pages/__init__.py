@@ -1,0 +1,1 @@
+"""Pages for people, made on the server: no scripts, nothing from elsewhere."""

@@ -1,0 +1,43 @@
+"""Reports and the history of a verdict as JSON values: for the API and for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from catalog.reports import KeptReport, VerdictSpan, history
+
+
+def plain_reports(newest_first: Sequence[KeptReport]) -> dict[str, Any]:
+    """All reports of a dataset, and how its verdict changed."""
+    return {"reports": list(map(_plain, newest_first)), "history": list(map(_plain_span, history(newest_first)))}
+
+
+def checked(*, replayed: bool) -> str:
+    """What was asked for."""
+    return "integrity and transforms" if replayed else "integrity"
+
+
+def moment(seconds: float) -> str:
+    """A time as it is written everywhere."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _plain(report: KeptReport) -> dict[str, Any]:
+    return {
+        "report": str(report.hash),
+        "endedAt": moment(report.ended_at),
+        "verdict": report.verdict,
+        "replayed": report.replayed,
+        "head": None if report.head is None else str(report.head),
+    }
+
+
+def _plain_span(span: VerdictSpan) -> dict[str, Any]:
+    return {
+        "verdict": span.verdict,
+        "firstSeen": moment(span.first_seen),
+        "lastSeen": moment(span.last_seen),
+        "reports": span.count,
+    }
