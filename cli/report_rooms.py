@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from catalog.catalog import open_catalog
+from cli.attesters import required_attester
 from cli.catalogs import settings_for
 from cli.datasets import is_server
 from opendatafabric.errors import MalformedInput, NotARepository
@@ -17,21 +18,26 @@ from verify.report_room import ReportRoom
 
 
 @asynccontextmanager
-async def report_room(repository: str, *, keep: bool | None = True) -> AsyncIterator[ReportRoom | None]:
-    """Where reports of that repository are kept; ``None`` where they are not to be.
+async def report_room(
+    repository: str, *, keep: bool | None = True, attest: bool = False
+) -> AsyncIterator[ReportRoom | None]:
+    """Where reports of that repository are kept, and with ``attest`` signed; ``None`` where they are not to be.
 
     Without a word (``keep`` is ``None``) they are where the repository is ours: ``odf init`` made it, or it lies
     elsewhere and has a catalog.
 
     Raises:
-        NotARepository, MalformedInput: they are to be kept, and there is no repository, or no catalog.
+        NotARepository, MalformedInput: they are to be kept, and there is no repository, or no catalog, or no place for
+            the key.
     """
+    keep = True if attest else keep
     settings = None if keep is False or is_server(repository) else _settings(repository, keep=keep)
     if settings is None:
         yield None
         return
     async with open_catalog(settings.database_url) as catalog:
-        yield ReportRoom(catalog.reports, settings.reports_kept)
+        attester = required_attester(settings, catalog) if attest else None
+        yield ReportRoom(catalog.reports, settings.reports_kept, attester)
 
 
 def is_in(repository: str, location: str) -> bool:

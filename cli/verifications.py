@@ -29,13 +29,15 @@ from verify.report_room import ReportRoom
 class VerifyOptions:
     """``recursive`` takes in the inputs, ``timeout_s`` is for each step of a derivative.
 
-    Reports are kept with ``keep``; where that is not said, in repositories that ``odf init`` made.
+    Reports are kept with ``keep``; where that is not said, in repositories that ``odf init`` made. With ``attest`` they
+    are kept and signed.
     """
 
     integrity_only: bool
     recursive: bool
     timeout_s: float
     keep: bool | None = None
+    attest: bool = False
 
 
 async def verify_all(
@@ -48,7 +50,7 @@ async def verify_all(
     """
     async with AsyncExitStack() as stack:
         places = sorted(await _places(refs, repository), key=lambda place: place.name)
-        room = await stack.enter_async_context(report_room(repository, keep=options.keep))
+        room = await stack.enter_async_context(report_room(repository, keep=options.keep, attest=options.attest))
         if options.integrity_only:
             for place in places:
                 yield place.name, await _verified(place, None, _room_for(place, repository, room))

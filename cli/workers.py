@@ -9,6 +9,7 @@ from functools import partial
 from catalog.catalog import Catalog, open_catalog
 from catalog.jobs import POLL, SETTLE_S, TRANSFORM, VERIFY, ClaimedJob
 from catalog.permissions import Rights
+from cli.attesters import attester_of
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
 from cli.fetching import fetch_options
@@ -71,10 +72,13 @@ def _kinds(
     rights = Rights(
         catalog.accounts, catalog.datasets, AccountName(settings.default_account), settings.default_visibility
     )
-    room = ReportRoom(catalog.reports, settings.reports_kept)
     client = _client(settings)
     polling = _polling(settings, repository, client, allowed)
     deriving = DeriveJob(repository, client, ForeignEngine(settings), lambda: now_or(None), settings.engines_elsewhere)
+    attester = attester_of(settings, catalog)
+    if attester is None:
+        LOG.warning("verdicts are not signed: no place for the key is known (ODF_ATTESTATION_KEY_FILE)")
+    room = ReportRoom(catalog.reports, settings.reports_kept, attester)
     verifying = VerifyJob(repository, ForeignEngine(settings), room, settings.engines_elsewhere)
 
     async def poll(job: ClaimedJob) -> dict[str, object]:

@@ -279,10 +279,9 @@ class Settings(BaseSettings):
         return self.ipfs_key_file or self._beside_the_datasets("ipfs_key_file") / ".ipns-key"
 
     @property
-    def attestation_key_path(self) -> Path:
-        """Where the secret lies that verdicts are signed with."""
-        named = self.attestation_key_file or self._folder_beside(".attestation-key")
-        return named or self._beside_the_datasets("attestation_key_file")
+    def attestation_key_path(self) -> Path | None:
+        """Where the secret lies that verdicts are signed with; ``None`` when no place is known, and none is signed."""
+        return self.attestation_key_file or self._folder_beside(".attestation-key")
 
     @property
     def upstream_cache_path(self) -> Path | None:

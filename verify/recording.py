@@ -34,7 +34,9 @@ class Recorded:
     record: ReportRecord
     hash: Multihash | None = None
     not_kept: OdfError | None = None
-    """Why it could not be kept."""
+    """Why it could not be kept, or not be signed."""
+    signer: str | None = None
+    """Whose key has signed it, as ``did:key``."""
 
 
 def _utc_now() -> datetime:
@@ -63,9 +65,11 @@ class Recorder:
         if self.room is None or failure is not None:
             return Recorded(report, record, not_kept=failure)
         try:
-            return Recorded(report, record, await self.room.keep(dataset.writable_objects(), record))
+            report_hash = await self.room.keep(dataset.writable_objects(), record)
+            signer = None if report_hash is None else await self.room.sign(record)
         except OdfError as error:
             return Recorded(report, record, not_kept=error)
+        return Recorded(report, record, report_hash, signer=signer)
 
     async def _inputs(self, report: Report) -> tuple[Mapping[DatasetId, Known], OdfError | None]:
         """What the last reports say of the inputs, or else what this run found; why there are no reports."""

@@ -15,6 +15,7 @@ from opendatafabric.layout import REPORTS, parse_key, report_key
 from opendatafabric.multihash import Multihash, physical_hash
 from opendatafabric.report_limits import REPORT_BYTES_MAX
 from storage.protocols import ObjectReader, ObjectStore
+from verify.attestation.signing import Attester
 from verify.report import Verdict
 from verify.report_making import Known
 from verify.report_record import ReportRecord, parse_report
@@ -22,10 +23,14 @@ from verify.report_record import ReportRecord, parse_report
 
 @dataclass(frozen=True, slots=True)
 class ReportRoom:
-    """Reports of the datasets of one repository; of each the last ``keep_last`` and every change of the verdict."""
+    """Reports of the datasets of one repository; of each the last ``keep_last`` and every change of the verdict.
+
+    With an ``attester`` those that are kept are signed.
+    """
 
     listed: Reports
     keep_last: int
+    attester: Attester | None = None
 
     async def keep(self, store: ObjectStore, record: ReportRecord) -> Multihash | None:
         """Keep a report of the dataset in ``store``, and let go of what is not worth keeping any more.
@@ -40,6 +45,11 @@ class ReportRoom:
         await self.listed.add(kept_report(report_hash, record))
         await self._clear(store, DatasetId.from_text(record.dataset_id))
         return report_hash
+
+    async def sign(self, record: ReportRecord) -> str | None:
+        """Have a report signed that is kept; by which key, as ``did:key``. Errors as ``Attester.sign``."""
+        signed = None if self.attester is None else await self.attester.sign(record)
+        return None if signed is None else signed.signer
 
     async def known(self, dataset_ids: Iterable[DatasetId]) -> dict[DatasetId, Known]:
         """What the last report of each dataset says, where there is one."""

@@ -37,7 +37,7 @@ class VerifyJob:
 
         Raises:
             DatasetNotFound: it is not here.
-            StorageError: the report cannot be kept.
+            AccessDenied, StorageError: the report cannot be kept, or not be signed.
         """
         entry = await self.repository.find(dataset_id)
         find = inputs_in(self.repository)
@@ -56,6 +56,7 @@ def outcome_of(recorded: Recorded) -> dict[str, Any]:
     return {
         "verdict": report.verdict.value,
         "report": None if recorded.hash is None else str(recorded.hash),
+        "signer": recorded.signer,
         "head": None if report.head is None else str(report.head),
         "blocks": report.counts.blocks,
         "records": report.counts.records,

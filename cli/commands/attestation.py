@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from cli.attestations import Trust, collect, judged, listed
+from cli.attesters import required_attester
 from cli.catalogs import catalog_of, settings_for
 from cli.commands.verify import EXIT_CODES
 from cli.exit_codes import ExitCode
@@ -153,13 +154,15 @@ async def _collect_and_print(ref: str, urls: list[str], repository: str, *, as_j
 
 async def _key_document(repository: str) -> dict[str, Any]:
     async with catalog_of(repository) as catalog:
-        await node_key(settings_for(repository).attestation_key_path, catalog.attestation_keys)
-        return key_document(await published_keys(catalog.attestation_keys))
+        attester = required_attester(settings_for(repository), catalog)
+        await node_key(attester.key_path, attester.keys)
+        return key_document(await published_keys(attester.keys))
 
 
 async def _rotate(repository: str) -> str:
     async with catalog_of(repository) as catalog:
-        return (await rotate_node_key(settings_for(repository).attestation_key_path, catalog.attestation_keys)).did
+        attester = required_attester(settings_for(repository), catalog)
+        return (await rotate_node_key(attester.key_path, attester.keys)).did
 
 
 def _plain(judgement: Judgement) -> dict[str, Any]:

@@ -40,6 +40,9 @@ def command(
         bool | None,
         typer.Option("--keep/--no-keep", help="Keep the reports in the repository; by default if 'odf init' made it."),
     ] = None,
+    attest: Annotated[
+        bool, typer.Option("--attest", help="Sign what is found with the key of the repository, and keep the reports.")
+    ] = False,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -60,7 +63,7 @@ def command(
         odf verify --integrity-only ./dataset-folder --json
         odf verify --integrity-only var/repository
     """
-    options = VerifyOptions(integrity_only=integrity_only, recursive=recursive, timeout_s=timeout_s, keep=keep)
+    options = VerifyOptions(integrity_only, recursive, timeout_s, keep, attest)
     reports = asyncio.run(_verify_and_print(refs or [], repository, options, as_json=as_json))
     if junit is not None:
         _write_junit(junit, reports)
@@ -79,13 +82,14 @@ async def _verify_and_print(refs: list[str], repository: str, options: VerifyOpt
 
 def _print(name: str, recorded: Recorded, *, as_json: bool) -> None:
     kept = {} if recorded.hash is None else {"report": str(recorded.hash)}
+    kept |= {} if recorded.signer is None else {"signer": recorded.signer}
     if as_json:
         print_json({"name": name, **recorded.report.as_dict(), **kept}, indent=None)
     else:
-        told = "" if recorded.hash is None else f"\nreport {recorded.hash}"
-        print_line(f"{name}\n{recorded.report.as_text()}{told}")
+        told = [name, recorded.report.as_text(), *(f"{label} {value}" for label, value in kept.items())]
+        print_line("\n".join(told))
     if recorded.not_kept is not None:
-        print_note(f"odf: the report was not kept: {recorded.not_kept.message}")
+        print_note(f"odf: the report was not kept, or not signed: {recorded.not_kept.message}")
 
 
 def _write_junit(file: Path, reports: list[Report]) -> None:

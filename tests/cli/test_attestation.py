@@ -151,3 +151,21 @@ def test_what_was_signed_is_shown_the_newest_first(repository: Path) -> None:
     all_ = odf("attestation", "show", WEATHER, "--json", "--repo", repository).stdout.decode()
     keys = [part for number in (1, 2) for part in ("--key", key(number).public.did)]
     assert check("-", "--require", "2", *keys, stdin=all_).code == 0
+
+
+def test_what_was_verified_is_signed_when_that_is_asked_for(repository: Path, tmp_path: Path) -> None:
+    plain = odf("verify", "--integrity-only", "--repo", repository, WEATHER, "--json")
+    signed_ = odf("verify", "--integrity-only", "--attest", "--repo", repository, WEATHER, "--json")
+    assert (plain.code, signed_.code) == (0, 0)
+    (told,) = signed_.json_lines()
+    assert "signer" not in plain.json_lines()[0]
+    assert [told["signer"]] == [each["kid"] for each in keys_of(repository)]
+    (tmp_path / "verdict.json").write_bytes(
+        odf("attestation", "show", WEATHER, "--envelope", "--repo", repository).stdout
+    )
+    (tmp_path / "keys.json").write_bytes(odf("attestation", "keys", "--repo", repository, "--json").stdout)
+    ran = check(
+        tmp_path / "verdict.json", "--key", tmp_path / "keys.json", "--of", WEATHER, "--repo", repository, "--json"
+    )
+    assert ran.code == 0
+    assert ran.json()["head"] == told["head"]  # type: ignore[call-overload,index]

@@ -55,6 +55,7 @@ async def test_a_derivative_that_follows_is_valid(job: VerifyJob, repository: Re
     assert outcome == {
         "verdict": "valid",
         "report": str(kept.hash),
+        "signer": None,
         "head": str(await entry.dataset.head()),
         "blocks": 6,
         "records": 623,
