@@ -50,6 +50,7 @@ def print_origin(name: str, origin: Origin, *, as_json: bool) -> None:
         print_line(f"source:  {source}")
     if origin.transform is not None:
         _print_query(origin.transform.transform)
+        print_line(f"engine:  {origin.made_by or 'not known here: the step was made elsewhere'}")
     for each in origin.inputs:
         _print_input(each)
 

@@ -276,10 +276,6 @@ JVM_START_S_MAX: Final = 120
 ENGINE_START_S_MAX: Final = 300
 """Longest wait for a Spark session, JVM included, and for the end of one that leaves an archive of its classes."""
 
-ENGINE_HEARTBEAT_S: Final = 1
-"""How often a coordinator hears that its request is worked on: between answers nothing tells a busy engine from a dead
-one."""
-
 ENGINE_CHECKPOINT_BYTES_MAX: Final = 16 * 1024 * 1024
 """A checkpoint holds 1.5 KiB per input: enough for ten thousand of them."""
 

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -108,9 +109,16 @@ def spark_session(
 
 def fingerprint(session: SparkSession) -> Fingerprint:
     """What this session computes with."""
-    java = _java(session).java.lang.System.getProperty("java.runtime.version")
+    found = versions(session)
     settings = {name: session.conf.get(name, default=None) or "" for name in FIXED}
-    return Fingerprint(f"pyspark {session.version}", str(java), version("pyarrow"), settings)
+    return Fingerprint(f"pyspark {found['pyspark']}", found["java"], found["pyarrow"], settings)
+
+
+@lru_cache(maxsize=1)
+def versions(session: SparkSession) -> dict[str, str]:
+    """Of the software that its results depend on."""
+    java = _java(session).java.lang.System.getProperty("java.runtime.version")
+    return {"pyspark": session.version, "java": str(java), "pyarrow": version("pyarrow")}
 
 
 def answers(session: SparkSession) -> bool:

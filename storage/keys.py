@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from opendatafabric.errors import MalformedIdentifier
-from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA, INFO, INFO_ALIAS, INFO_CONFIG, REPORTS, parse_key
+from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA, INFO, INFO_FILES, REPORTS, parse_key
 
 ADDRESSED_FOLDERS: Final = (BLOCKS, DATA, CHECKPOINTS)
 """Folders of a chain, whose file names are the hashes of the files; what no ref leads to there is garbage."""
@@ -29,7 +29,7 @@ def split_key(key: str) -> tuple[str, str]:
         MalformedIdentifier: no key of the layout, one of a BlockRef, or a hash of another kind than the physical one.
     """
     # The pattern admits canonical physical hashes alone, at a tenth of the cost of parsing; walks ask it per block.
-    if _PHYSICAL_KEY.fullmatch(key) is None and key not in {INFO_ALIAS, INFO_CONFIG}:
+    if _PHYSICAL_KEY.fullmatch(key) is None and key not in INFO_FILES:
         parse_key(key)
         raise MalformedIdentifier(f"{key} is no physical hash", expected="sha3-256 (f1620…)")
     folder, _, name = key.partition("/")

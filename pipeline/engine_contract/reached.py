@@ -20,6 +20,7 @@ from pipeline.containers import Container, PinnedImage, find_runtime, pinned_ima
 from pipeline.engine_contract.client import listens
 from pipeline.engine_contract.elsewhere import EngineAddress, EnginePlace, EnginesElsewhere
 from pipeline.engine_contract.methods import PORT
+from pipeline.engine_records import MadeBy
 from pipeline.program import Program, run_and_listen
 from pipeline.worker_place import JobFolders
 
@@ -39,6 +40,11 @@ class ReachedEngine:
     given: PurePosixPath
     made: PurePosixPath
     image: PinnedImage | None = None
+
+    def made_by(self, name: str) -> MadeBy:
+        """What is known of it: the contract has no question for versions."""
+        image = None if self.image is None else self.image.digest
+        return MadeBy.from_versions(name, {}, image=image, address=self.address)
 
     def path_of(self, file: Path) -> str:
         """What the engine calls a file of the job."""

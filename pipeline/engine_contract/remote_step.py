@@ -39,7 +39,7 @@ from pipeline.transform.request import GivenInput, Memory, TransformRequest
 T = TypeVar("T")
 
 
-async def made_by(engine: ReachedEngine, plan: TransformPlan, request: TransformRequest) -> MadeStep:
+async def made_elsewhere(engine: ReachedEngine, plan: TransformPlan, request: TransformRequest) -> MadeStep:
     """What the engine makes of the step.
 
     Raises:
@@ -54,7 +54,8 @@ async def made_by(engine: ReachedEngine, plan: TransformPlan, request: Transform
     left = await _looked_at(checkpoint_in, request.memory.made)
     watermark = _not_back(said.new_watermark, plan.position.state.watermark)
     event = plan.event_of(answer.data, watermark, left)
-    return MadeStep(replace(answer, checkpoint=left), event, watermark, request.made, request.memory.made)
+    answer = replace(answer, checkpoint=left)
+    return MadeStep(answer, event, watermark, request.made, request.memory.made, engine.made_by(plan.engine))
 
 
 def _asked(

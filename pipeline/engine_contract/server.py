@@ -12,8 +12,9 @@ from typing import Any, Final
 import grpc
 
 from opendatafabric.codec.engine_codec import decode_grpc
+from opendatafabric.engine_limits import ENGINE_HEARTBEAT_S
 from opendatafabric.errors import IncompatibleSchema, InvalidQuery, OdfError, StorageError, UnsupportedOperation
-from opendatafabric.limits import ENGINE_HEARTBEAT_S, WORKER_CLIENTS_MAX
+from opendatafabric.limits import WORKER_CLIENTS_MAX
 from pipeline.engine_contract.methods import MESSAGE_OPTIONS, RAW_QUERY, SERVICE, TRANSFORM, Method
 from pipeline.engine_contract.served import ServedEngine
 

@@ -31,6 +31,7 @@ from opendatafabric.metadata.sources import (
     FetchStepUrl,
 )
 from opendatafabric.multihash import Multihash
+from pipeline.engine_records import MadeBy
 from pipeline.fetch.places import named_place
 
 
@@ -84,7 +85,10 @@ class InputRead:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Of the record at ``offset``; a root has ``sources``, a derivative ``transform`` and ``inputs``."""
+    """Of the record at ``offset``; a root has ``sources``, a derivative ``transform`` and ``inputs``.
+
+    ``made_by`` is the engine that computed it, if it was computed here.
+    """
 
     offset: int
     written: Written
@@ -92,6 +96,7 @@ class Origin:
     inputs: tuple[InputRead, ...] = ()
     sources: tuple[str, ...] = ()
     problem: str | None = None
+    made_by: MadeBy | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -100,6 +105,7 @@ class Origin:
             "written": self.written.as_dict(),
             "transform": None if self.transform is None else to_plain(self.transform.transform),
             "inputs": [each.as_dict() for each in self.inputs],
+            "madeBy": None if self.made_by is None else self.made_by.as_dict(),
             "sources": list(self.sources),
             "problem": self.problem,
         }

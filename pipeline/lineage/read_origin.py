@@ -13,6 +13,7 @@ from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import AddData, ExecuteTransform, SetTransform
 from opendatafabric.metadata.slices import OffsetInterval
 from opendatafabric.multihash import Multihash
+from pipeline.engine_records import MadeBy, maker_of
 from pipeline.lineage.origin import InputRead, Origin, Written, inputs_read, sources_of, written_in
 from storage.dataset import Dataset
 from storage.repository import DatasetEntry
@@ -40,7 +41,15 @@ async def read_origin(dataset: Dataset, offset: int, find: FindEntry) -> Origin:
     assert isinstance(event, ExecuteTransform)  # the other kind of block that brings records
     transform = state.transform if isinstance(state.transform, SetTransform) else None
     inputs = [await _found(each, find) for each in inputs_read(event, transform)]
-    return replace(origin, transform=transform, inputs=tuple(inputs))
+    made_by = await _maker_of(dataset, written.block)
+    return replace(origin, transform=transform, inputs=tuple(inputs), made_by=made_by)
+
+
+async def _maker_of(dataset: Dataset, step: HashedBlock) -> MadeBy | None:
+    """What cannot be read is as if nobody had noted it."""
+    with suppress(OdfError):
+        return await maker_of(dataset, step)
+    return None
 
 
 async def _written_by(dataset: Dataset, offset: int) -> Written:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import asdict, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 
 
 def transform_job(context: JobContext, arguments: JsonObject) -> JsonObject:
-    """``make_derived_slice`` as a job of the worker."""
+    """``make_derived_slice`` as a job of the worker; with the ``versions`` of what made it."""
     request = TransformRequest.from_message(arguments)
-    return make_derived_slice(context.open_session, request, context.tell).to_message()
+    answer = make_derived_slice(context.open_session, request, context.tell)
+    return {**answer.to_message(), "versions": versions_of(context.open_session, request.engine)}
 
 
 def make_derived_slice(
@@ -46,17 +48,26 @@ def make_derived_slice(
     """
     read = sum(len(each.interval) for each in request.inputs if each.interval is not None)
     tell({"rows": asdict(RowCounts(read))})
-    engine = request.transform.transform.engine.lower()
     in_force = None if request.schema is None else arrow_schema(request.schema)
     with closing(compute(open_session, request)) as pieces:
         made = (
-            as_changes(each, request.vocabulary, in_force, event_time_first=engine == "datafusion") for each in pieces
+            as_changes(each, request.vocabulary, in_force, event_time_first=request.engine == "datafusion")
+            for each in pieces
         )
         answer = write_changes(made, in_force, request)
     rows = replace(answer.rows, read=read)
     tell({"rows": asdict(rows)})
     checkpoint = None if request.memory is None else checkpoint_in(request.memory.made)
     return replace(answer, rows=rows, checkpoint=checkpoint)
+
+
+def versions_of(open_session: Callable[[], SparkSession], engine: str) -> dict[str, str]:
+    """Of the software that the results of an engine of ours depend on."""
+    if engine == "spark":
+        from pipeline.session import versions  # noqa: PLC0415
+
+        return versions(open_session())
+    return {name: version(name) for name in (engine, "pyarrow")}
 
 
 def compute(open_session: Callable[[], SparkSession], request: TransformRequest) -> Generator[pa.Table, None, None]:

@@ -9,6 +9,7 @@ from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.metadata.slices import Checkpoint
 from pipeline.commit import PlannedCommit, Position, planned_commit
+from pipeline.engine_records import MadeBy
 from pipeline.ingest_request import IngestAnswer
 from pipeline.reading.slice_files import hash_of_file
 
@@ -18,7 +19,8 @@ class MadeStep:
     """``event`` is what the next block says, if there is one.
 
     ``watermark`` is the one after the step, also where there is nothing that a block may say. The files that a block
-    names are ``made``, if the step has records, and ``checkpoint``, if there is anything to be remembered.
+    names are ``made``, if the step has records, and ``checkpoint``, if there is anything to be remembered. ``made_by``
+    says what computed it.
     """
 
     answer: IngestAnswer
@@ -26,6 +28,7 @@ class MadeStep:
     watermark: Instant | None
     made: Path
     checkpoint: Path
+    made_by: MadeBy
 
     def planned(self, position: Position, system_time: Instant) -> PlannedCommit:
         """What is to be appended to the dataset at ``position``."""

@@ -70,6 +70,11 @@ class TransformPlan:
     inputs: tuple[PlannedInput, ...]
 
     @property
+    def engine(self) -> str:
+        """The name of the engine that is to compute it, in lower case."""
+        return self.transform.transform.engine.lower()
+
+    @property
     def waits_for(self) -> tuple[str, ...]:
         """Inputs that nothing is known of: they have no schema yet."""
         return tuple(each.alias for each in self.inputs if each.schema is None)

@@ -110,6 +110,11 @@ class TransformRequest:
     memory: Memory | None = None
 
     @property
+    def engine(self) -> str:
+        """The name of the engine, in lower case."""
+        return self.transform.transform.engine.lower()
+
+    @property
     def steps(self) -> tuple[SqlQueryStep, ...]:
         """The queries; the last one gives the result."""
         sql = self.transform.transform

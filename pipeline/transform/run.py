@@ -18,6 +18,7 @@ from opendatafabric.layout import checkpoint_key
 from opendatafabric.multihash import Multihash
 from pipeline.commit import Outcome, position_of, run_commit
 from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
+from pipeline.engine_records import MadeBy, note_maker
 from pipeline.given_slices import give_object, give_slice
 from pipeline.ingest import Engine, folders_of
 from pipeline.ingest_request import IngestAnswer
@@ -63,6 +64,8 @@ async def transform(
         step = await make_step(plan, inputs, dataset, engine, folders, system_time=system_time, elsewhere=elsewhere)
         planned = step.planned(plan.position, system_time)
         outcome = await run_commit(dataset, planned)
+        if step.event is not None:
+            await note_maker(dataset, before=outcome.old_head, step=planned.blocks[-1], made_by=step.made_by)
         await chains.note(dataset, outcome.new_head, plan.position.state)
         return outcome
 
@@ -97,14 +100,15 @@ async def make_step(
     assert request.memory is not None  # chains were read
     place = elsewhere.place_of(plan.transform.transform)
     if place is None:
-        answer = IngestAnswer.from_message(await engine.run(JOB, request.to_message()))
+        told = await engine.run(JOB, request.to_message())
+        answer, made_by = IngestAnswer.from_message(told), MadeBy.from_versions(plan.engine, told["versions"])
         event = plan.event(answer.data, answer.checkpoint)
-        return MadeStep(answer, event, plan.watermark, request.made, request.memory.made)
+        return MadeStep(answer, event, plan.watermark, request.made, request.memory.made, made_by)
     from pipeline.engine_contract.reached import reached  # noqa: PLC0415 - of the extra `spark`
-    from pipeline.engine_contract.remote_step import made_by  # noqa: PLC0415
+    from pipeline.engine_contract.remote_step import made_elsewhere  # noqa: PLC0415
 
     async with reached(place, elsewhere, folders) as other:
-        return await made_by(other, plan, request)
+        return await made_elsewhere(other, plan, request)
 
 
 async def _request(

@@ -98,6 +98,7 @@ def test_what_a_derived_record_was_made_of(mine: Path) -> None:
     assert engine == "query:   in datafusion"
     assert query[0].startswith("         select date, temp_max * 1.8")
     assert any(re.fullmatch(rf"read of  {WEATHER} as weather: offsets 0 to \d+", line) for line in query)
+    assert "engine:  not known here: the step was made elsewhere" in query
 
 
 def test_what_a_derived_record_was_made_of_as_json(mine: Path) -> None:
@@ -105,6 +106,7 @@ def test_what_a_derived_record_was_made_of_as_json(mine: Path) -> None:
     logged = {each["hash"] for each in odf("log", FAHRENHEIT, "--json").json_lines()}
     assert found["written"]["block"] in logged
     assert (found["transform"]["engine"], found["sources"], found["problem"]) == ("datafusion", [], None)
+    assert found["madeBy"] is None
     (read,) = found["inputs"]
     weather = {each["hash"]: each for each in odf("log", WEATHER, "--json").json_lines()}
     assert (read["name"], read["problem"], read["toBlock"] in weather) == (WEATHER, None, True)

@@ -88,6 +88,6 @@ def test_every_folder_is_drawn_in_the_tree() -> None:
     drawing = layout.__doc__ or ""
     for folder in layout.ALL_FOLDERS:
         assert f" {folder}/" in drawing
-    for key in (layout.INFO_ALIAS, layout.INFO_CONFIG):
+    for key in layout.INFO_FILES:
         assert PurePosixPath(key).parent.name == layout.INFO
         assert PurePosixPath(key).name in drawing

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
-from pipeline.session import FIXED, FUNCTIONS_DROPPED, fingerprint
+from pipeline.session import FIXED, FUNCTIONS_DROPPED, fingerprint, versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +54,7 @@ def test_functions_that_reach_outside_are_gone(spark: SparkSession, prefix: str,
 
 def test_the_fingerprint_names_versions_and_the_hash_of_the_settings(spark: SparkSession) -> None:
     told = fingerprint(spark).as_dict()
+    assert set(versions(spark)) == {"pyspark", "java", "pyarrow"}
     assert re.fullmatch(r"pyspark 4\.\d+\.\d+", told["engine"])
     assert re.match(r"\d\d", told["java"])
     assert told["settings"].startswith("f1620")

@@ -48,6 +48,8 @@ async def origin(workshop: Workshop, name: str, offset: int) -> Origin:
 async def test_a_record_was_made_by_the_query_in_force_of_what_its_step_read(large: Workshop) -> None:
     first, second = await origin(large, "large", 0), await origin(large, "large", 2)
     assert (first.transform, second.transform) == (query_over(LARGE, "cities"), query_over(LARGER, "cities"))
+    assert first.made_by == second.made_by
+    assert first.as_dict()["madeBy"]["engine"] == "datafusion"
     cities = await blocks_of(large.datasets["cities"])
     (read,) = first.inputs
     assert (read.name, read.alias, read.after_block, read.offsets) == ("cities", "cities", None, OffsetInterval(0, 2))

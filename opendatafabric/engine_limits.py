@@ -1,0 +1,15 @@
+"""The maxima of engines that run elsewhere, and of what is known of all of them, as ``limits.py`` has the others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ENGINE_HEARTBEAT_S: Final = 1
+"""How often a coordinator hears that its request is worked on: between answers nothing tells a busy engine from a dead
+one."""
+
+ENGINE_RUNS_MAX: Final = 1_000
+"""Changes of the engine that are remembered of one derivative: one for every update of its software in many years."""
+
+ENGINE_RECORDS_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Largest file that remembers them; each takes some hundred bytes."""
