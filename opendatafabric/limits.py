@@ -300,23 +300,14 @@ DDL_CHARACTERS_MAX: Final = 1024 * 1024
 DDL_DEPTH_MAX: Final = 32
 """Deepest nesting of types in a column definition."""
 
-JSON_DOCUMENT_BYTES_MAX: Final = 1024 * 1024 * 1024
-"""Largest JSON or GeoJSON document: it is read whole; the kinds with one record a line have no such limit."""
-
-INFERENCE_ROWS: Final = 1_000
-"""So many rows decide the types of columns that a source does not declare."""
-
-UNPACKED_BYTES_MAX: Final = 64 * 1024 * 1024 * 1024
-"""Most bytes that one compressed file of a source may become."""
-
-UNPACKED_BYTES_PER_BYTE_MAX: Final = 1_100
-"""Most bytes that one compressed byte may become; beyond what honest DEFLATE gives, a bomb."""
-
 QUERY_CHARS_MAX: Final = 100_000
 """Longest SQL text of one step of a transform; long ones people write have a few thousand."""
 
 QUERY_NODES_MAX: Final = 50_000
 """Most nodes of a parsed query: Spark's own analysis takes seconds beyond."""
+
+QUERY_CHECK_S_MAX: Final = 120
+"""Longest look at a query that is set, over no records, in seconds; Spark may take a quarter of that to start."""
 
 QUERY_MEMORY_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
 """Most memory of a query over datasets, unless its caller says otherwise: nothing is put on disk meanwhile."""

@@ -1,4 +1,4 @@
-"""The maxima of polled sources, as ``limits.py`` has those of everything else."""
+"""The maxima of sources and of the files they give, as ``limits.py`` has those of everything else."""
 
 from __future__ import annotations
 
@@ -60,3 +60,15 @@ PIPE_S_MAX: Final = 3_600
 
 POLL_ITERATIONS_MAX: Final = 1_000
 """Most blocks of one poll: a source that always has more goes on at the next one."""
+
+JSON_DOCUMENT_BYTES_MAX: Final = 1024 * 1024 * 1024
+"""Largest JSON or GeoJSON document: it is read whole; the kinds with one record a line have no such limit."""
+
+INFERENCE_ROWS: Final = 1_000
+"""So many rows decide the types of columns that a source does not declare."""
+
+UNPACKED_BYTES_MAX: Final = 64 * 1024 * 1024 * 1024
+"""Most bytes that one compressed file of a source may become."""
+
+UNPACKED_BYTES_PER_BYTE_MAX: Final = 1_100
+"""Most bytes that one compressed byte may become; beyond what honest DEFLATE gives, a bomb."""

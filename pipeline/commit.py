@@ -185,6 +185,16 @@ async def run_commit(dataset: Dataset, planned: PlannedCommit) -> Outcome:
     return planned.outcome
 
 
+async def append_event(
+    dataset: Dataset, position: Position, event: MetadataEvent, *, system_time: Instant
+) -> Multihash:
+    """Append an event that names no objects to a dataset that is at ``position``; the new head. Errors as
+    ``run_commit``."""
+    blocks = _chained([event], position, system_time)
+    await dataset.append(blocks, expected_head=position.head)
+    return blocks[-1].hash
+
+
 def counted(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """How many blocks and records they made, as plain values."""
     rows = [outcome.answer.rows for outcome in outcomes]

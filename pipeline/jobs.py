@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOBS: Final[Mapping[str, str]] = {
+    "check-queries": "pipeline.transform.query_words:check_queries_job",
     "contract-transform": "pipeline.engine_contract.contract_jobs:contract_transform_job",
     "describe": "pipeline.describe:describe",
     "ingest": "pipeline.ingest_job:ingest_job",

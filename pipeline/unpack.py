@@ -10,8 +10,9 @@ from typing import IO, Final
 from zipfile import BadZipFile, ZipFile
 
 from opendatafabric.errors import LimitExceeded, MalformedSource
-from opendatafabric.limits import READ_CHUNK_BYTES, UNPACKED_BYTES_MAX, UNPACKED_BYTES_PER_BYTE_MAX
+from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.metadata.sources import CompressionFormat, PrepStepDecompress
+from opendatafabric.source_limits import UNPACKED_BYTES_MAX, UNPACKED_BYTES_PER_BYTE_MAX
 
 _GZIP: Final = 16 + zlib.MAX_WBITS
 

@@ -210,6 +210,7 @@ async def _made(
         directory=directory,
         now=time.time,
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
+        engine=engine,
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         metrics=metrics,
         pulls=asyncio.Semaphore(settings.pulls_at_once),

@@ -18,8 +18,8 @@ An ingest that found nothing new has the old head as its plan, which is on the c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -80,6 +80,16 @@ class Ingests:
         if self._count >= self._at_once:
             raise EngineUnavailable("too many ingests wait for the Spark worker", hint=_BUSY_HINT)
 
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Counts as one more that waits, inside; errors as ``check_room``."""
+        self.check_room()
+        self._count += 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+
     async def run(self, wanted: WantedIngest) -> Ingested:
         """Do it when its turn comes; being cancelled before the commit ends it, and leaves the old head.
 
@@ -89,13 +99,9 @@ class Ingests:
             RefConflict: other processes were faster, again and again.
             OdfError: as ``planned_ingest`` and ``run_commit``.
         """
-        self.check_room()
-        self._count += 1
-        try:
+        with self.room():
             async with self._turns.setdefault(wanted.dataset_id, asyncio.Lock()):
                 return await self._settled(wanted)
-        finally:
-            self._count -= 1
 
     async def earlier(self, wanted: WantedIngest) -> Ingested | None:
         """The answer, if this request came before and was done; ``Conflict`` as in ``run``."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from catalog.catalog import Catalog
+from pipeline.ingest import Engine
 from repo_server.background.mirror import MirrorRunner
 from repo_server.background.worker import WorkerProcess
 from repo_server.config import Settings
@@ -35,6 +36,8 @@ class Services:
     now: Callable[[], float]
     incoming: Incoming
     ingests: Ingests
+    engine: Engine
+    """What strangers wrote is computed there."""
     base_url: str = ""
     mirrors: MirrorRunner | None = None
     """Set where the server runs mirrors."""

@@ -20,6 +20,7 @@ from opendatafabric.codec.yaml_codec import read_snapshots
 from opendatafabric.dataset_ref import DatasetRef
 from opendatafabric.did import DatasetId, new_dataset_id
 from opendatafabric.instant import Instant
+from opendatafabric.metadata.events import DatasetKind
 from opendatafabric.metadata.snapshot import DatasetSnapshot
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
@@ -57,6 +58,7 @@ async def add_snapshot(target: DatasetRepository, snapshot: DatasetSnapshot, sys
 
     Raises:
         InvalidSnapshot, ChainError: the manifest makes no valid chain.
+        InvalidQuery, IncompatibleSchema: its transform cannot be computed.
         DatasetNotFound: an input that is not in the repository.
         NameCollision: the name is taken.
     """
@@ -70,6 +72,10 @@ async def add_snapshot(target: DatasetRepository, snapshot: DatasetSnapshot, sys
         system_time=system_time,
         resolve_input=known.get,
     )
+    if snapshot.kind is DatasetKind.DERIVATIVE:
+        from cli.transform_checks import check_first_transform  # noqa: PLC0415 - roots need no engines
+
+        await check_first_transform(blocks, target)
     entry = await target.create(snapshot.name, dataset_id)
     await entry.dataset.append(blocks, expected_head=None)
     return entry

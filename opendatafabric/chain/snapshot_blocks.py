@@ -56,6 +56,20 @@ def blocks_from_snapshot(
     return _chained([Seed(dataset_id, snapshot.kind), *events], system_time)
 
 
+def transform_in(snapshot: DatasetSnapshot, resolve_input: ResolveInput) -> SetTransform:
+    """The transform of a snapshot, in normal form; errors as ``blocks_from_snapshot``, and:
+
+    Raises:
+        InvalidSnapshot: it has none, or several.
+    """
+    found = [event for event in snapshot.metadata if isinstance(event, SetTransform)]
+    if len(found) != 1:
+        raise InvalidSnapshot("the snapshot has not one transform", expected="one SetTransform", found=len(found))
+    event = _normal_form(found[0], _resolved(_references(found), resolve_input))
+    assert isinstance(event, SetTransform)
+    return event
+
+
 def _check_kind(event: MetadataEvent, kind: DatasetKind) -> None:
     name = type(event).__name__
     if isinstance(event, _NEVER_IN_SNAPSHOTS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zipfile import BadZipFile, ZipFile
 
 from opendatafabric.errors import LimitExceeded, MalformedSource
-from opendatafabric.limits import JSON_DOCUMENT_BYTES_MAX
+from opendatafabric.source_limits import JSON_DOCUMENT_BYTES_MAX
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:

@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from opendatafabric.errors import MalformedSource, UnsupportedOperation
-from opendatafabric.limits import INFERENCE_ROWS
 from opendatafabric.metadata.sources import ReadStepCsv
+from opendatafabric.source_limits import INFERENCE_ROWS
 from pipeline.readers.blocks import first_rows, read_blocks
 from pipeline.readers.declared import check_options, check_required, declared_schema, does_not_fit, no_rows
 from pipeline.readers.infer_text import infer_types

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from opendatafabric.errors import LimitExceeded, MalformedSource
-from opendatafabric.limits import INFERENCE_ROWS, JSON_DOCUMENT_BYTES_MAX
 from opendatafabric.metadata.sources import ReadStepGeoJson, ReadStepJson, ReadStepNdGeoJson, ReadStepNdJson
+from opendatafabric.source_limits import INFERENCE_ROWS, JSON_DOCUMENT_BYTES_MAX
 from pipeline.readers.blocks import read_blocks
 from pipeline.readers.declared import (
     RowPlace,

@@ -26,14 +26,14 @@ _CHANGING: Final = frozenset(
 def run_transform(request: TransformRequest) -> pa.Table:
     """The rows of the last step; errors as ``compute``."""
     for step in request.steps:
-        _check_repeatable(step.query)
+        check_repeatable(step.query)
     inputs = {each.alias: new_records(each) for each in request.inputs}
     with told_as_ours():
         return collected(planned_steps(inputs, request.steps))
 
 
-def _check_repeatable(sql: str) -> None:
-    """That no function is called whose result is another on another day, or each time."""
+def check_repeatable(sql: str) -> None:
+    """That no function is called whose result is another on another day, or each time; ``InvalidQuery`` says which."""
     pieces = [*tokens(sql, Dialect.STANDARD), Token(TokenKind.MARK, "", len(sql))]
     for name, mark in pairwise(pieces):
         word = name.text.strip('"`').lower()

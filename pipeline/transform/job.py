@@ -6,10 +6,11 @@ decided elsewhere. The same request gives the same records, hash included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.prepared import arrow_schema
 from pipeline.transform.made import checkpoint_in
-from pipeline.transform.output import as_changes
+from pipeline.transform.output import as_changes, evolved
 from pipeline.transform.request import ENGINES, TransformRequest
 
 if TYPE_CHECKING:
@@ -54,11 +55,20 @@ def make_derived_slice(
             as_changes(each, request.vocabulary, in_force, event_time_first=request.engine == "datafusion")
             for each in pieces
         )
-        answer = write_changes(made, in_force, request)
+        answer = _written(made, in_force, request)
     rows = replace(answer.rows, read=read)
     tell({"rows": asdict(rows)})
     checkpoint = None if request.memory is None else checkpoint_in(request.memory.made)
     return replace(answer, rows=rows, checkpoint=checkpoint)
+
+
+def _written(changes: Iterator[pa.Table], in_force: pa.Schema | None, request: TransformRequest) -> IngestAnswer:
+    """The slice in the schema in force, with the columns that are new behind it."""
+    first = next(changes)
+    more = None if request.schema is None else evolved(first.schema, request.schema, request.vocabulary)
+    schema = in_force if more is None else arrow_schema(more)
+    answer = write_changes(chain([first], changes), schema, request)
+    return answer if more is None or answer.data is None else replace(answer, schema=more)
 
 
 def versions_of(open_session: Callable[[], SparkSession], engine: str) -> dict[str, str]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from opendatafabric.data.arrow_schema import arrow_schema_to_odf
 from opendatafabric.data.arrow_storage import without_views
 from opendatafabric.data.changelog import first_unknown_operation
 from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import IncompatibleSchema, MalformedData
+from opendatafabric.metadata.events import SetDataSchema
+from pipeline.declared import kind_of
+from pipeline.prepared import arrow_schema
 
 _APPEND: Final = pa.scalar(0, pa.int32())
 
@@ -24,7 +29,7 @@ def as_changes(
     ``event_time_first`` is how one engine orders columns, ``in_force`` the schema that the dataset has already.
 
     Raises:
-        IncompatibleSchema: no event time, a column that the system adds, or columns that are not those of the dataset.
+        IncompatibleSchema: no event time, a column that the system adds, or one of the dataset is not there.
         MalformedData: an operation that there is not.
     """
     records = without_views(result.replace_schema_metadata())
@@ -88,13 +93,42 @@ def _with_operation(records: pa.Table, name: str) -> pa.Table:
 
 
 def _check_columns(names: list[str], in_force: pa.Schema, vocabulary: DatasetVocabulary) -> None:
-    expected = [
-        name for name in in_force.names if name not in (vocabulary.offset_column, vocabulary.system_time_column)
-    ]
-    if sorted(names) != sorted(expected):
+    """Those of the dataset stay; more may come."""
+    gone = [name for name in in_force.names if name not in {*names, *_given_to_all(vocabulary)}]
+    if gone:
         raise IncompatibleSchema(
-            "the transform gives other columns than the dataset has",
-            expected=", ".join(expected),
+            f"the transform no longer gives {', '.join(gone)}, which the dataset has",
             found=", ".join(names),
-            hint="a changed query keeps names and types: derive a new dataset for others",
+            hint="a query may be changed to give more columns: derive a new dataset for fewer, or other names",
         )
+
+
+def _given_to_all(vocabulary: DatasetVocabulary) -> tuple[str, str]:
+    return vocabulary.offset_column, vocabulary.system_time_column
+
+
+def evolved(changes: pa.Schema, in_force: SetDataSchema, vocabulary: DatasetVocabulary) -> SetDataSchema | None:
+    """The schema in force with the columns that are new in ``changes``, all optional; ``None`` if there are none.
+
+    Raises:
+        IncompatibleSchema: a column has another type than the dataset says.
+    """
+    known = arrow_schema(in_force)
+    _check_types(changes, known)
+    new = [field.with_nullable(True) for field in changes if field.name not in known.names]
+    if not new:
+        return None
+    before = in_force.schema if in_force.schema is not None else arrow_schema_to_odf(known)
+    added = arrow_schema_to_odf(pa.schema([field.remove_metadata() for field in new]))
+    return SetDataSchema(schema=replace(before, fields=(*before.fields, *added.fields)))
+
+
+def _check_types(changes: pa.Schema, known: pa.Schema) -> None:
+    for field in changes:
+        if field.name in known.names and kind_of(field.type) != kind_of(known.field(field.name).type):
+            raise IncompatibleSchema(
+                f"the transform gives '{field.name}' in another type than the dataset has",
+                expected=known.field(field.name).type,
+                found=field.type,
+                hint="cast it in the query, or derive a new dataset",
+            )

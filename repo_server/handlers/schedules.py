@@ -6,6 +6,7 @@ somebody is computed from what he may read, which is looked at now and again in 
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -15,13 +16,18 @@ from catalog.jobs import POLL, TRANSFORM, VERIFY, JobId, kind_for
 from catalog.permissions import Access
 from catalog.run_times import Schedule
 from catalog.schedules import unscheduled
-from opendatafabric.errors import MalformedInput, UnsupportedOperation
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import EngineDied, EngineUnavailable, MalformedInput, UnsupportedOperation
 from opendatafabric.metadata.events import SetPollingSource, SetTransform
+from pipeline.commit import Position, position_of
 from pipeline.inputs import input_ids, unreadable
+from pipeline.transform.check import check_transform
 from repo_server.body import read_json
 from repo_server.gate import Visit, access_of, visit
+from repo_server.logs import SERVER
 from repo_server.problems import json_response
 from repo_server.schedule_states import plain_schedule
+from storage.dataset import Dataset
 
 _FIELDS: Final[dict[str, tuple[type, ...]]] = {
     "cron": (str, type(None)),
@@ -75,19 +81,40 @@ async def _plain(found: Visit, job_id: JobId) -> dict[str, Any]:
 
 
 async def _check_can_be_done(found: Visit, kind: str) -> None:
-    """That there is something to poll or compute, from inputs that the caller may read."""
-    dataset = found.dataset.entry.dataset
-    head = await dataset.head()
-    state = None if head is None else await dataset.chain_state(head)
-    if kind == POLL and (state is None or not isinstance(state.polling_source, SetPollingSource)):
+    """That there is something to poll or compute, from inputs that the caller may read, by a query that holds."""
+    position = await position_of(found.dataset.entry.dataset)
+    if kind == POLL and not isinstance(position.state.polling_source, SetPollingSource):
         raise UnsupportedOperation("the dataset has no source to poll")
-    if kind == TRANSFORM and (state is None or not isinstance(state.transform, SetTransform)):
+    transform = position.state.transform
+    if isinstance(transform, SetTransform):
+        for dataset_id in await input_ids(found.dataset.entry.dataset):
+            await _find_input(found, dataset_id)
+        if kind == TRANSFORM:
+            await _check_query(found, position, transform)
+    elif kind == TRANSFORM:
         raise UnsupportedOperation("the dataset has no transform")
-    for dataset_id in await input_ids(dataset):
-        hosted = await found.services.directory.find(dataset_id)
-        is_there = hosted is not None and not hosted.entry.pending
-        if hosted is None or not is_there or await access_of(found.services, hosted, found.caller) < Access.READ:
-            raise unreadable(dataset_id)
+
+
+async def _check_query(found: Visit, position: Position, transform: SetTransform) -> None:
+    """Chains are taken as they come: a query is looked at when it is to be computed here. Without an engine each run
+    will say so."""
+    services, find = found.services, partial(_find_input, found)
+    with services.ingests.room():
+        elsewhere = services.settings.engines_elsewhere
+        try:
+            await check_transform(position, transform, find, services.engine, elsewhere=elsewhere)
+        except EngineDied:
+            raise
+        except EngineUnavailable as error:
+            SERVER.warning("a query was not looked at: %s", error)
+
+
+async def _find_input(found: Visit, dataset_id: DatasetId) -> Dataset:
+    hosted = await found.services.directory.find(dataset_id)
+    is_there = hosted is not None and not hosted.entry.pending
+    if hosted is None or not is_there or await access_of(found.services, hosted, found.caller) < Access.READ:
+        raise unreadable(dataset_id)
+    return hosted.entry.dataset
 
 
 def _checked(body: dict[str, object]) -> dict[str, Any]:

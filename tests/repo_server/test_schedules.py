@@ -17,10 +17,12 @@ from catalog.run_times import Schedule
 from catalog.schedules import Scheduled
 from catalog.tokens import Scope
 from catalog.visibility import Visibility
+from opendatafabric.errors import EngineUnavailable
 from opendatafabric.metadata.events import DatasetKind, SetPollingSource, SetTransform
 from opendatafabric.metadata.sources import FetchStepUrl, MergeStrategyAppend, ReadStepCsv
 from opendatafabric.metadata.transform import SqlQueryStep, TransformInput, TransformSql
 from repo_server.config import Tenancy
+from tests.pipeline.local_engine import LocalEngine
 from tests.repo_server.background.test_mirror import push_over_the_wire, runner_of, stored
 from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder, dataset_id
@@ -34,7 +36,7 @@ POLLED, SECRET, PUSHED = (JobId(POLL, dataset_id(number)) for number in (1, 2, 3
 @pytest.fixture
 async def server(tmp_path: Path, tenancy: Tenancy) -> AsyncIterator[Hosted]:
     """With a public and a private dataset of alice's that poll, and one that does not."""
-    async with hosted(tmp_path, tenancy, run_worker=False) as running:
+    async with hosted(tmp_path, tenancy, run_worker=False, engine=LocalEngine(tmp_path / "engine")) as running:
         await running.add("polled", polling(POLLED))
         await running.add("secret", polling(SECRET), Visibility.PRIVATE)
         await running.add("pushed", a_chain(3))
@@ -48,10 +50,10 @@ def polling(job_id: JobId) -> ChainBuilder:
     return chain
 
 
-def derived(*inputs: JobId) -> ChainBuilder:
+def derived(*inputs: JobId, query: str = "select 1") -> ChainBuilder:
     """Computed from the datasets of those jobs."""
     chain = ChainBuilder(DERIVED.dataset_id, DatasetKind.DERIVATIVE)
-    transform = TransformSql("spark", queries=(SqlQueryStep(query="select 1"),))
+    transform = TransformSql("datafusion", queries=(SqlQueryStep(query=query),))
     chain.add(SetTransform(tuple(TransformInput(each.dataset_id, str(each)[-9:]) for each in inputs), transform))
     return chain
 
@@ -188,6 +190,32 @@ async def test_an_input_that_is_not_for_the_caller_is_as_one_that_is_not_here(se
     await server.catalog.datasets.grant(SECRET.dataset_id, server.accounts["bob"], Role.READER)
     assert (await put(server, YEARLY, name="derived", who="bob")).status == 200
     assert (await scheduled(server.catalog, DERIVED)).foreign
+
+
+async def test_a_query_that_is_not_allowed_is_told_when_it_is_to_be_computed_here(server: Hosted) -> None:
+    await server.add("derived", derived(POLLED, query="select event_time,\n random() as r from polled"))
+    refused = await put(server, YEARLY, name="derived")
+    told = orjson.loads(refused.body)
+    assert (refused.status, told["code"]) == (400, "invalid-query")
+    assert "'random'" in told["message"]
+    assert "line 2, column 2" in told["message"]
+    assert "hint" in told
+    assert (await get(server, name="derived")).status == 404
+    assert (await put(server, YEARLY, name="derived", job=VERIFY)).status == 200
+
+
+async def test_without_an_engine_it_is_not_looked_at(tmp_path: Path) -> None:
+    async with hosted(tmp_path, Tenancy.SINGLE, run_worker=False, engine=Away(tmp_path / "engine")) as server:
+        await server.add("polled", polling(POLLED))
+        await server.add("derived", derived(POLLED, query="select random()"))
+        assert (await put(server, YEARLY, name="derived")).status == 200
+
+
+class Away(LocalEngine):
+    """An engine that is not to be had."""
+
+    async def run(self, job: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        raise EngineUnavailable("no Java")
 
 
 async def test_a_derivative_without_a_transform_is_not_computed(server: Hosted) -> None:

@@ -55,6 +55,7 @@ def services(server: Hosted) -> Services:
         directory=directory,
         now=lambda: start,
         incoming=Incoming(server.settings.incoming_path, bytes_max=100, lease_s=UPLOAD_LEASE_S),
+        engine=ForeignEngine(server.settings),
         ingests=Ingests(ForeignEngine(server.settings), catalog.ingest_plans, at_once=1, now=lambda: start),
     )
 

@@ -102,5 +102,7 @@ class Workshop:
             if data is not None:
                 raw = await self.datasets[name].objects.read(data_key(data.physical_hash), size_max=2**20)
                 tables.append(pq.read_table(pa.BufferReader(raw)))
-        found: list[Mapping[str, Any]] = pa.concat_tables(tables).select(list(columns)).to_pylist()
+        found: list[Mapping[str, Any]] = (
+            pa.concat_tables(tables, promote_options="default").select(list(columns)).to_pylist()
+        )
         return found

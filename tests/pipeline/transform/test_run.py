@@ -230,11 +230,11 @@ async def test_what_does_not_hold_is_refused_and_changes_nothing(
     assert await dataset.head() == head
 
 
-async def test_other_columns_than_before_are_refused(large: Workshop) -> None:
+async def test_fewer_columns_than_before_are_refused(large: Workshop) -> None:
     await large.step("large", on=3)
     await large.set("large", query_over("select event_time, city from cities", "cities"), on=4)
     await large.push("cities", on=4, poltava=30)
-    with pytest.raises(IncompatibleSchema, match="other columns than the dataset has"):
+    with pytest.raises(IncompatibleSchema, match="no longer gives population, which the dataset has"):
         await large.step("large", on=5)
 
 
