@@ -169,6 +169,9 @@ class Settings(BaseSettings):
     )
     run_mirrors: bool = Field(True, description="whether this server runs the mirrors of its catalog")
     run_worker: bool = Field(True, description="whether this server starts a worker for what is scheduled")
+    verify_pushed: bool = Field(
+        False, description="whether datasets that are pushed for the first time are verified, then and at every change"
+    )
     java_home: str | None = Field(
         None,
         validation_alias=AliasChoices("ODF_JAVA_HOME", "JAVA_HOME"),

@@ -16,6 +16,7 @@ from repo_server.config import Tenancy
 from repo_server.gate import VISIT, visit
 from repo_server.handlers import (
     attestations,
+    badges,
     datasets,
     files,
     health,
@@ -92,6 +93,8 @@ DATASET_ROUTES: Final = (
     Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went"),
     Route("PUT", "/schedule", schedules.put_schedule, "poll the dataset by a schedule"),
     Route("DELETE", "/schedule", schedules.delete_schedule, "poll it no longer"),
+    Route("GET", "/badge.svg", badges.get_svg, "a badge that says how the dataset stands", Access.READ),
+    Route("GET", "/badge.json", badges.get_json, "the same for shields.io", Access.READ),
     Route("GET", "/attestations", attestations.get_attestations, "signed verdicts on the dataset", Access.READ),
     Route("POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE),
     Route("GET", "/verify", verification.get_verify, "how its verification stands", Access.READ),

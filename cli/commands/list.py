@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
+
+import typer
 
 from cli.datasets import opened_repository
 from cli.options import AsJson, RepositoryOption
@@ -10,26 +13,42 @@ from cli.output import print_json, print_table
 from storage.repository import DatasetEntry
 
 COLUMNS = ("NAME", "KIND", "BLOCKS", "UPDATED", "ID")
+FIELDS = ("name", "kind", "blocks", "updated_at", "id")
 
 
-def command(repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+def command(
+    verified: Annotated[
+        bool, typer.Option("--verified", help="Also say how the verification of each stands, by its last report.")
+    ] = False,
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
     """List the datasets of a repository by name.
 
     \b
     Example:
         odf list --repo my-repository
+        odf list --verified --repo my-repository
     """
-    rows = asyncio.run(_rows(repository))
+    rows = asyncio.run(_rows_with_standing(repository) if verified else _rows(repository))
     if as_json:
         print_json(rows)
     else:
-        cells = [(row["name"], row["kind"], str(row["blocks"]), row["updated_at"], row["id"]) for row in rows]
-        print_table(COLUMNS, cells)
+        shown = (*FIELDS, "verification") if verified else FIELDS
+        print_table((*COLUMNS, "VERIFICATION")[: len(shown)], [[row[name] for name in shown] for row in rows])
 
 
 async def _rows(repository: str) -> list[dict[str, str]]:
     async with opened_repository(repository) as root:
         return [await _row(entry) async for entry in root.iterate()]
+
+
+async def _rows_with_standing(repository: str) -> list[dict[str, str]]:
+    from cli.standings import standings_in  # noqa: PLC0415 - needs the catalog, which takes long to load
+
+    rows = await _rows(repository)
+    standings = await standings_in(repository, {row["id"]: row["head"] for row in rows})
+    return [{**row, "verification": standings[row["id"]].value} for row in rows]
 
 
 async def _row(entry: DatasetEntry) -> dict[str, str]:

@@ -11,7 +11,9 @@ from aiohttp import web
 
 from catalog.accounts import Account
 from catalog.datasets import DatasetRecord
+from catalog.jobs import VERIFY, JobId
 from catalog.permissions import Access
+from catalog.run_times import Schedule
 from catalog.tokens import Scope
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
@@ -139,6 +141,15 @@ class _Target:
         """A head moved: look at the dataset anew, and write it down."""
         assert self.dataset_id is not None
         await note_move(self.found, self.dataset_id, expected_head=expected_head, new_head=new_head)
+        if expected_head is None and self.found.services.settings.verify_pushed:
+            await self._have_verified(self.dataset_id)
+
+    async def _have_verified(self, dataset_id: DatasetId) -> None:
+        """Now, and whenever it or what it is derived from has a new head, with the rights of whoever pushes."""
+        schedules, job_id, owner = self.found.services.catalog.schedules, JobId(VERIFY, dataset_id), self._owner()
+        if await schedules.find(job_id) is None:
+            on_change = Schedule(None, on_change=True)
+            await schedules.set(job_id, on_change, foreign=not owner.is_admin, account_id=owner.id)
 
     def _owner(self) -> Account:
         account = self.found.caller.account

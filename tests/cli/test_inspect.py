@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,3 +153,17 @@ def test_a_dataset_is_made_as_of_the_time_that_is_given(tmp_path: Path) -> None:
     assert odf("add", "--repo", tmp_path / "r", stocks, "--system-time", "2024-01-01T00:00:00Z").code == 0
     blocks = odf("log", "--repo", tmp_path / "r", "com.yahoo.stocks.monthly", "--json").json_lines()
     assert {block["systemTime"] for block in blocks} == {"2024-01-01T00:00:00Z"}
+
+
+def test_a_list_says_how_each_dataset_stands(tmp_path: Path) -> None:
+    odf("init", tmp_path / "r")
+    for name in ("us.noaa.seattle-weather", "us.faa.airports"):
+        shutil.copytree(ROOT / "examples" / "datasets" / name, tmp_path / "r" / name)
+    odf("verify", "--integrity-only", "--repo", tmp_path / "r", "us.faa.airports")
+    listed: Any = odf("list", "--verified", "--repo", tmp_path / "r", "--json").json()
+    assert {row["name"]: row["verification"] for row in listed} == {
+        "us.noaa.seattle-weather": "unknown",
+        "us.faa.airports": "verified",
+    }
+    assert odf("list", "--verified", "--repo", tmp_path / "r").lines[0].split()[-1] == "VERIFICATION"
+    assert "VERIFICATION" not in odf("list", "--repo", tmp_path / "r").lines[0]
