@@ -14,6 +14,7 @@ from catalog.engine import Database, open_database
 from catalog.ingest_plans import IngestPlans
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
+from catalog.job_totals import JobTotals
 from catalog.jobs import Jobs
 from catalog.mirrors import Mirrors
 from catalog.reports import Reports
@@ -39,6 +40,7 @@ class Catalog:
         self.scrubs = Scrubs(database, now)
         self.ingest_plans = IngestPlans(database, now)
         self.jobs = Jobs(database, now)
+        self.job_totals = JobTotals(database, now)
         self.schedules = Schedules(database, now)
         self.attestations = Attestations(database)
         self.attestation_keys = AttestationKeys(database, now)

@@ -13,40 +13,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import ColumnElement, Row, and_, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
-from catalog.run_times import Runs, Schedule, due_at
+from catalog.job_kinds import KINDS as KINDS  # noqa: PLC0414  others take them from here
+from catalog.job_kinds import POLL as POLL  # noqa: PLC0414
+from catalog.job_kinds import TRANSFORM as TRANSFORM  # noqa: PLC0414
+from catalog.job_kinds import VERIFY as VERIFY  # noqa: PLC0414
+from catalog.job_kinds import kind_for as kind_for  # noqa: PLC0414
+from catalog.run_times import Runs, Schedule, due_at, wait_s
 from catalog.tables import jobs, schedules, watches
+from catalog.turns import HELD_S_MAX as HELD_S_MAX  # noqa: PLC0414
+from catalog.turns import SETTLE_S as SETTLE_S  # noqa: PLC0414
+from catalog.turns import due_jobs
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import Conflict
-from opendatafabric.metadata.events import DatasetKind
-
-POLL: Final = "poll"
-"""The kind of job that asks the polling source of a dataset for what is new."""
-
-TRANSFORM: Final = "transform"
-"""The kind that brings a derivative up to date with its inputs."""
-
-VERIFY: Final = "verify"
-"""The kind that checks a dataset and repeats its transform."""
-
-KINDS: Final = (POLL, TRANSFORM, VERIFY)
-
-
-def kind_for(dataset_kind: DatasetKind) -> str:
-    """What is done for a dataset again and again: a root is polled, a derivative is computed."""
-    return TRANSFORM if dataset_kind is DatasetKind.DERIVATIVE else POLL
-
 
 LOST: Final = "the worker that ran it was lost"
-
-SETTLE_S: Final = 1.0
-"""What changes within so long is looked at in one run."""
-
-HELD_S_MAX: Final = 300.0
-"""A job whose input is about to be computed waits for that so long: inputs may wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +93,18 @@ class Jobs:
             row = await row_of(connection, job_id)
             if row is not None and is_leased(row, now):
                 raise Conflict(f"the job '{job_id}' is being done already", hint="odf schedule list shows how it went")
-            await put_row(connection, job_id, row, {"due_at": now}, now=now)
+            await put_row(connection, job_id, row, {"due_at": now, "wished": 1}, now=now)
 
     async def ask(self, job_id: JobId, *, foreign: bool = False, account_id: AccountId | None = None) -> int:
         """Have a job done now, whatever its schedule says; which of its runs that is. One that is due or goes on will
         do. ``foreign`` when a stranger asks, with ``account_id``."""
         now = self._now()
-        values = {"due_at": now, "foreign": int(foreign), "account_id": None if account_id is None else str(account_id)}
+        values = {
+            "due_at": now,
+            "wished": 1,
+            "foreign": int(foreign),
+            "account_id": None if account_id is None else str(account_id),
+        }
         async with self._database.writing() as connection:
             row = await row_of(connection, job_id)
             if row is None or not (is_leased(row, now) or (row.due_at is not None and row.due_at <= now)):
@@ -137,25 +126,27 @@ class Jobs:
         return any(row is not None for row in found)
 
     async def claim_due(self, kinds: Collection[str], owner: str, *, lease_s: float) -> ClaimedJob | None:
-        """The job that has waited longest beyond its time, for ``owner`` alone; ``None`` when none is due.
+        """The job whose turn it is (``turns``), for ``owner`` alone; ``None`` when none is due.
 
-        What watches a dataset that is about to be computed waits for that, so that a chain is computed in order.
+        One whose worker was lost is begun anew. One that loses its worker again and again waits as after failures.
         """
-        now = self._now()
-        free = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until <= now)
-        query = select(jobs).where(jobs.c.kind.in_(kinds), jobs.c.due_at <= now, free, _inputs_are_done(now))
-        query = query.order_by(jobs.c.due_at).limit(1)
-        async with self._database.reading() as connection:
-            if (await connection.execute(query)).first() is None:
-                return None
-        async with self._database.writing() as connection:
-            row = (await connection.execute(query.with_for_update(skip_locked=True))).first()
-            if row is None:
-                return None
-            job_id = _id_of(row)
-            schedule = await schedule_row(connection, job_id)
-            await connection.execute(update(jobs).where(_is(job_id)).values(_claimed(row, owner, now, lease_s)))
-        return _claimed_job(job_id, owner, row if row.foreign else schedule, schedule)
+        while True:
+            now = self._now()
+            query = due_jobs(kinds, now).limit(1)
+            async with self._database.reading() as connection:
+                if (await connection.execute(query)).first() is None:
+                    return None
+            async with self._database.writing() as connection:
+                row = (await connection.execute(query.with_for_update(of=jobs, skip_locked=True))).first()
+                if row is None:
+                    return None
+                job_id = _id_of(row)
+                if row.lease_owner is not None and row.failures:
+                    await put_row(connection, job_id, row, _lost_again(row, job_id, now), now=now)
+                    continue
+                schedule = await schedule_row(connection, job_id)
+                await put_row(connection, job_id, row, _claimed(row, owner, now, lease_s), now=now)
+            return _claimed_job(job_id, owner, row if row.foreign else schedule, schedule)
 
     async def renew(self, job: ClaimedJob, *, lease_s: float) -> bool:
         """Keep a job for longer; ``False`` when it is somebody else's by now."""
@@ -184,7 +175,8 @@ class Jobs:
             if row.asked_at is not None and error is None:
                 due = sooner(due, row.asked_at + SETTLE_S)
             values = {**_GIVEN_BACK, "due_at": due, "ended_at": now, "failures": runs.failures, "error": error}
-            values |= {"runs_ended": row.runs_ended + 1, "foreign": 0, "account_id": None}
+            values |= {"runs_ended": row.runs_ended + 1, "foreign": 0, "account_id": None, "wished": 0}
+            values |= {"runs_failed": row.runs_failed + (error is not None), "busy_s": row.busy_s + now - row.began_at}
             if error is None:
                 values |= {"succeeded_at": now, "outcome": orjson.dumps(dict(outcome or {})).decode()}
             await connection.execute(update(jobs).where(_is(job.id)).values(values))
@@ -276,6 +268,12 @@ def _claimed_job(job_id: JobId, owner: str, wish: Row[Any] | None, schedule: Row
     return ClaimedJob(job_id, owner, bool(wish.foreign), account_id, bool(schedule and schedule.on_change))
 
 
+def _lost_again(row: Row[Any], job_id: JobId, now: float) -> dict[str, Any]:
+    failures = row.failures + 1
+    later = {"due_at": now + wait_s(str(job_id), failures), "failures": failures, "ended_at": now, "error": LOST}
+    return {**_GIVEN_BACK, **later}
+
+
 def _claimed(row: Row[Any], owner: str, now: float, lease_s: float) -> dict[str, Any]:
     begun = _runs(row).begun(now).made_up_until
     lost = {} if row.lease_owner is None else {"failures": row.failures + 1, "error": LOST, "ended_at": now}
@@ -293,14 +291,3 @@ def _id_of(row: Row[Any]) -> JobId:
 
 def _is(job_id: JobId) -> ColumnElement[bool]:
     return and_(jobs.c.kind == job_id.kind, jobs.c.dataset_id == str(job_id.dataset_id))
-
-
-def _inputs_are_done(now: float) -> ColumnElement[bool]:
-    """No dataset that the job watches is being computed or about to be; one whose computing fails is not waited for."""
-    upstream = jobs.alias()
-    is_watched = and_(watches.c.kind == jobs.c.kind, watches.c.dataset_id == jobs.c.dataset_id)
-    is_input = and_(upstream.c.kind == TRANSFORM, upstream.c.dataset_id == watches.c.watched_id)
-    is_other = or_(jobs.c.kind != TRANSFORM, jobs.c.dataset_id != watches.c.watched_id)
-    is_coming = and_(upstream.c.failures == 0, or_(upstream.c.due_at <= now + SETTLE_S, upstream.c.lease_until > now))
-    found = select(watches.c.kind).join(upstream, is_input).where(is_watched, is_other, is_coming)
-    return or_(~exists(found.correlate(jobs)), jobs.c.due_at <= now - HELD_S_MAX)

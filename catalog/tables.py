@@ -278,6 +278,9 @@ jobs: Final = Table(
     Column("progress", String),
     Column("foreign", Integer, nullable=False, server_default="0"),
     Column("account_id", String),
+    Column("wished", Integer, nullable=False, server_default="0"),
+    Column("runs_failed", Integer, nullable=False, server_default="0"),
+    Column("busy_s", Float, nullable=False, server_default="0"),
 )
 
 schedules: Final = Table(

@@ -44,7 +44,9 @@ async def run_worker(
         lookout = Lookout(opened, catalog, settle_s=0.0 if once else SETTLE_S)
         kinds = _kinds(settings, opened, catalog, allowed)
         worked = {kind: lookout.around(run) for kind, run in kinds.items()}
-        worker = JobWorker(catalog.jobs, worked, redacted=redacted)
+        worker = JobWorker(
+            catalog.jobs, worked, redacted=redacted, lease_s=settings.job_lease_s, job_s_max=settings.job_s_max
+        )
         async with stop_asked(attached=attached) as stop:
             on_ready()
             if once:

@@ -172,6 +172,8 @@ class Settings(BaseSettings):
     verify_pushed: bool = Field(
         False, description="whether datasets that are pushed for the first time are verified, then and at every change"
     )
+    job_s_max: float = Field(21_600, gt=0, description="longest time that a job of a worker may take, in seconds")
+    job_lease_s: float = Field(60, ge=1, description="a worker that died is replaced after so long, in seconds")
     java_home: str | None = Field(
         None,
         validation_alias=AliasChoices("ODF_JAVA_HOME", "JAVA_HOME"),

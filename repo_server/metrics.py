@@ -5,6 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
 from catalog.catalog import Catalog
+from repo_server.job_metrics import JobCollector
 from repo_server.mirror_states import lag_s
 from storage.scrub import Scrubbed
 from storage.wrappers.measured import StoreMetrics
@@ -31,6 +32,7 @@ class Metrics:
             for name, text in _MIRROR_GAUGES.items()
         }
 
+        self._jobs = JobCollector(self.registry)
         self._scrubbed = Counter("odf_scrub_bytes", "Bytes read again by scrubbing.", registry=self.registry)
         self._damages = Counter(
             "odf_scrub_damages", "Damaged or missing files that scrubbing found.", registry=self.registry
@@ -57,6 +59,7 @@ class Metrics:
         """Everything as it is ``now`` (seconds since 1970)."""
         self._running.set(running)
         self._scrub_end.set((await catalog.scrubs.state()).last_end_at or 0)
+        self._jobs.totals = await catalog.job_totals.by_kind()
         for gauge in self._mirrors.values():
             gauge.clear()
         for mirror in await catalog.mirrors.list():

@@ -34,7 +34,8 @@ JobKind = Callable[[ClaimedJob], Awaitable[Mapping[str, Any]]]
 
 
 class JobWorker:
-    """Runs jobs of the ``kinds`` it knows. ``redacted`` takes secrets out of what is kept of errors."""
+    """Runs jobs of the ``kinds`` it knows, each for at most ``job_s_max``. ``redacted`` takes secrets out of what is
+    kept of errors."""
 
     def __init__(
         self,
@@ -44,9 +45,11 @@ class JobWorker:
         redacted: Callable[[str], str] = str,
         lease_s: float = LEASE_S,
         look_every_s: float = _LOOK_EVERY_S,
+        job_s_max: float | None = None,
     ) -> None:
         self._jobs, self._kinds, self._redacted = jobs, kinds, redacted
         self._lease_s, self._look_every_s = lease_s, look_every_s
+        self._job_s_max = job_s_max
         self._owner = secrets.token_hex(8)
 
     async def run_until(self, stop: asyncio.Event, *, grace_s: float) -> None:
@@ -105,11 +108,15 @@ class JobWorker:
 
     async def _done(self, job: ClaimedJob) -> tuple[str | None, Mapping[str, Any]]:
         """What went wrong, and what came of it."""
+        limit = asyncio.timeout(self._job_s_max)
         try:
-            return None, await self._kinds[job.id.kind](job)
+            async with limit:
+                return None, await self._kinds[job.id.kind](job)
         except OdfError as failure:
             return self._redacted(failure.message)[:_ERROR_CHARS_MAX], {}
         except Exception as failure:  # whatever a job raises must not end the worker
+            if limit.expired():
+                return f"it took longer than {self._job_s_max} s and was given up", {}
             LOG.error("job crashed", exc_info=failure, extra=_fields(job))
             return f"it crashed: {type(failure).__name__}", {}
 

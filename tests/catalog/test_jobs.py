@@ -88,13 +88,18 @@ async def test_a_dead_workers_job_is_taken_over_when_its_lease_ends(catalog: Cat
     assert ((await state(catalog)).is_running, (await state(catalog)).error) == (True, LOST)
 
 
-async def test_every_worker_that_a_job_kills_counts_as_a_failure(catalog: Catalog, clock: Clock) -> None:
-    await catalog.schedules.set(WEATHER, MINUTELY)
-    clock.now += 60
+async def test_a_job_that_kills_one_worker_after_another_waits_longer_each_time(catalog: Catalog, clock: Clock) -> None:
+    await catalog.jobs.request(WEATHER)
+    waits: list[float] = []
     for failures in range(4):
-        await claimed(catalog)
+        lost_at = clock.now
+        while await claim(catalog) is None:
+            clock.now += 1
+        waits.append(clock.now - lost_at)
         assert (await state(catalog)).failures == failures
         clock.now += 60
+    assert waits[:2] == [0, 0]
+    assert 30 <= waits[2] <= 60 < waits[3] <= 120
 
 
 async def test_a_job_that_is_given_back_is_due_at_once_and_no_failure(catalog: Catalog) -> None:

@@ -53,8 +53,9 @@ async def catalog(tmp_path: Path, clock: Clock) -> AsyncIterator[Catalog]:
         yield opened
 
 
-def worker(catalog: Catalog, kind: Any, *, lease_s: float = 60) -> JobWorker:
-    return JobWorker(catalog.jobs, {POLL: kind}, redacted=redacted, lease_s=lease_s, look_every_s=0.01)
+def worker(catalog: Catalog, kind: Any, *, lease_s: float = 60, job_s_max: float | None = None) -> JobWorker:
+    options = {"lease_s": lease_s, "job_s_max": job_s_max}
+    return JobWorker(catalog.jobs, {POLL: kind}, redacted=redacted, look_every_s=0.01, **options)
 
 
 async def state(catalog: Catalog, job_id: JobId = JOBS[0]) -> JobState:
@@ -92,6 +93,23 @@ async def test_a_job_that_crashes_does_not_take_the_worker_along(catalog: Catalo
     await catalog.jobs.request(JOBS[0])
     assert await worker(catalog, crash).run_due()
     assert (await state(catalog)).error == "it crashed: ZeroDivisionError"
+
+
+async def test_a_job_that_takes_too_long_is_given_up_and_has_failed(catalog: Catalog) -> None:
+    await catalog.jobs.request(JOBS[0])
+    doing = Doing()
+    assert await worker(catalog, doing, job_s_max=0.01).run_due()
+    assert (doing.at_once, (await state(catalog)).failures) == (0, 1)
+    assert (await state(catalog)).error == "it took longer than 0.01 s and was given up"
+
+
+async def test_a_wait_of_the_job_itself_is_no_limit_of_the_worker(catalog: Catalog) -> None:
+    async def fail(_: ClaimedJob) -> dict[str, Any]:
+        raise TimeoutError
+
+    await catalog.jobs.request(JOBS[0])
+    await worker(catalog, fail, job_s_max=60).run_due()
+    assert (await state(catalog)).error == "it crashed: TimeoutError"
 
 
 async def test_a_few_run_at_once_and_no_more(catalog: Catalog) -> None:

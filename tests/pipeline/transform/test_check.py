@@ -154,8 +154,8 @@ IN_SPARK: list[tuple[Callable[[SetTransform], SetTransform], str, str, str]] = [
     (replace, "empty", "select event_time, java_method('a', 'b') as x from empty", r"'java_method'.*line 1, column 20"),
     (replace, "empty", "select * from other", r"reads 'other', which is none of its inputs \(line 1, column 15\)"),
     (replace, "cities", "select event_time, town from cities", "town"),
-    (in_epochs, "cities", "select event_time, city from cities limit 1", r"GlobalLimit \(line 1, column 41\)"),
-    (in_epochs, "empty", "select event_time, first(city) from empty", "'first'"),
+    (in_epochs, "cities", "select event_time, city from cities limit 1", r"GlobalLimit \(line 1, column 37\)"),
+    (in_epochs, "empty", "select event_time, rand() as r from empty", "'rand'.*line 1, column 20"),
 ]
 
 
