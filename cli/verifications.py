@@ -12,6 +12,7 @@ from cli.progress import progress_bars
 from cli.report_rooms import is_in, report_room
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, NotARepository, OdfError, UnsupportedOperation
+from opendatafabric.multihash import Multihash
 from pipeline.pull_order import inputs_first
 from pipeline.transform.input_chains import inputs_in
 from repo_server.config import Settings
@@ -19,6 +20,8 @@ from repo_server.ingesting import ForeignEngine
 from storage.dataset import Dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry, Repository
+from verify.integrity import Extent
+from verify.proved_notes import ProvedNotes, notes_folder
 from verify.recording import Recorded, Recorder
 from verify.replay import Replay
 from verify.report import Verdict
@@ -29,6 +32,7 @@ from verify.report_room import ReportRoom
 class VerifyOptions:
     """``recursive`` takes in the inputs, ``timeout_s`` is for each step of a derivative.
 
+    ``since`` leaves out what earlier blocks added, ``fresh`` is for objects that a run which was broken off had proved.
     Reports are kept with ``keep``; where that is not said, in repositories that ``odf init`` made. With ``attest`` they
     are kept and signed.
     """
@@ -37,6 +41,8 @@ class VerifyOptions:
     recursive: bool
     timeout_s: float
     keep: bool | None = None
+    since: Multihash | None = None
+    fresh: bool = False
     attest: bool = False
 
 
@@ -53,7 +59,7 @@ async def verify_all(
         room = await stack.enter_async_context(report_room(repository, keep=options.keep, attest=options.attest))
         if options.integrity_only:
             for place in places:
-                yield place.name, await _verified(place, None, _room_for(place, repository, room))
+                yield place.name, await _verified(place, None, _room_for(place, repository, room), options)
             return
         home = await _home(refs, repository, stack)
         verdicts: dict[DatasetId, Verdict] = {}
@@ -61,7 +67,7 @@ async def verify_all(
         settings = Settings()
         replay = Replay(find, ForeignEngine(settings), options.timeout_s, verdicts, settings.engines_elsewhere)
         for place in places if home is None else await _ordered(places, home, recursive=options.recursive):
-            recorded = await _verified(place, replay, _room_for(place, repository, room))
+            recorded = await _verified(place, replay, _room_for(place, repository, room), options)
             if recorded.report.dataset_id is not None:
                 verdicts[DatasetId.from_text(recorded.report.dataset_id)] = recorded.report.verdict
             yield place.name, recorded
@@ -74,10 +80,12 @@ async def _places(refs: Sequence[str], repository: str) -> list[Located]:
         return await datasets_in(root)
 
 
-async def _verified(place: Located, replay: Replay | None, room: ReportRoom | None) -> Recorded:
+async def _verified(place: Located, replay: Replay | None, room: ReportRoom | None, options: VerifyOptions) -> Recorded:
+    notes = ProvedNotes(notes_folder(), place.location, fresh=options.fresh) if place.is_local else None
+    extent = Extent(options.since, notes)
     with progress_bars() as advance:
         async with connected(place) as dataset:
-            return await Recorder(replay, room).verified(dataset, place.name, progress=advance)
+            return await Recorder(replay, room).verified(dataset, place.name, progress=advance, extent=extent)
 
 
 def _room_for(place: Located, repository: str, room: ReportRoom | None) -> ReportRoom | None:

@@ -26,6 +26,7 @@ from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
 from verify.lookout import Lookout
 from verify.progress_notes import told_progress
+from verify.proved_notes import notes_folder
 from verify.report_room import ReportRoom
 from verify.verify_job import VerifyJob
 from verify.worker import LOG, JobKind, JobWorker
@@ -81,7 +82,8 @@ def _kinds(
     if attester is None:
         LOG.warning("verdicts are not signed: no place for the key is known (ODF_ATTESTATION_KEY_FILE)")
     room = ReportRoom(catalog.reports, settings.reports_kept, attester)
-    verifying = VerifyJob(repository, ForeignEngine(settings), room, settings.engines_elsewhere)
+    engine, notes = ForeignEngine(settings), notes_folder()
+    verifying = VerifyJob(repository, engine, room, settings.engines_elsewhere, notes)
 
     async def poll(job: ClaimedJob) -> dict[str, object]:
         return await polling.run(job.id.dataset_id, foreign=job.foreign)

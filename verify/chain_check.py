@@ -15,6 +15,7 @@ from opendatafabric.chain.state import ChainState
 from opendatafabric.codec.block_codec import decode_block, is_canonical
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import ChainError, LimitExceeded, NotFound, OdfError, UnsupportedVersion
+from opendatafabric.instant import Instant
 from opendatafabric.layout import block_key
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import AddData, ExecuteTransform, Seed, SetTransform, SetVocab, UnknownEvent
@@ -37,10 +38,13 @@ class ChainOutcome:
 
 
 class ChainCheck:
-    """Goes along a chain from its first block; with ``complete`` off, from wherever it could be found."""
+    """Goes along a chain from its first block; with ``complete`` off, from wherever it could be found. With ``since``
+    only objects of the blocks after it are named."""
 
-    def __init__(self, *, complete: bool) -> None:
+    def __init__(self, *, complete: bool, since: Multihash | None = None) -> None:
         self._state = ChainState.empty() if complete else None
+        self._since = since
+        self._data_time: Instant | None = None
         self.seed: Seed | None = None
         self.inputs: dict[DatasetId, Multihash] = {}
         """Of a derivative: the last block that was read of each input."""
@@ -51,7 +55,16 @@ class ChainCheck:
         outcome = ChainOutcome()
         for stored in batch:
             self._check_stored(stored, outcome)
+            if self._since is not None:
+                outcome.tasks.clear()
+            if stored.hash == self._since:
+                self._since = None
         return outcome
+
+    @property
+    def is_before(self) -> bool:
+        """Whether the block ``since`` is still to come."""
+        return self._since is not None
 
     def _check_stored(self, stored: StoredBlock, outcome: ChainOutcome) -> None:
         if stored.raw is None:
@@ -74,11 +87,13 @@ class ChainCheck:
         state = _behind_a_gap(block) if self._state is None else self._state
         outcome.findings.extend(_flaws(state, block))
         try:
-            outcome.tasks.extend(_tasks(state, block))
+            outcome.tasks.extend(_tasks(state, block, self._data_time))
         except LimitExceeded as error:
             outcome.findings.append(_of_block(block, "object-too-large", error.message, error))
         self._note(block)
         self._state = state.apply(block)
+        if isinstance(block.event, AddData | ExecuteTransform):
+            self._data_time = block.block.system_time
 
     def _note(self, block: HashedBlock) -> None:
         match block.event:
@@ -173,10 +188,10 @@ def _of_block(block: HashedBlock, code: str, message: str, error: OdfError | Non
     )
 
 
-def _tasks(state: ChainState, block: HashedBlock) -> Iterator[ObjectTask]:
+def _tasks(state: ChainState, block: HashedBlock, data_time: Instant | None) -> Iterator[ObjectTask]:
     for file in objects_of(block):
         task = ObjectTask(object_key(file), file.physical_hash, block.sequence_number, block.hash, file.size)
-        yield replace(task, claims=_claims(state, block)) if file.kind is ObjectKind.DATA_SLICE else task
+        yield replace(task, claims=_claims(state, block, data_time)) if file.kind is ObjectKind.DATA_SLICE else task
 
 
 def _tasks_by_name(stored: StoredBlock, block: HashedBlock | None) -> list[ObjectTask]:
@@ -189,9 +204,10 @@ def _tasks_by_name(stored: StoredBlock, block: HashedBlock | None) -> list[Objec
     return [ObjectTask(object_key(file), file.physical_hash, number, stored.hash) for file in files]
 
 
-def _claims(state: ChainState, block: HashedBlock) -> SliceClaims | None:
+def _claims(state: ChainState, block: HashedBlock, data_time: Instant | None) -> SliceClaims | None:
     event = block.event
     if not isinstance(event, AddData | ExecuteTransform) or event.new_data is None:
         return None
     vocab = state.vocab if isinstance(state.vocab, SetVocab) else SetVocab()
-    return SliceClaims(event.new_data, event, state.data_schema, vocab, state.watermark)
+    times = (state.watermark, block.block.system_time, data_time)
+    return SliceClaims(event.new_data, event, state.data_schema, vocab, *times)

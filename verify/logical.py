@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
 from typing import BinaryIO, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,9 +27,9 @@ from opendatafabric.metadata.data_schema import DataSchema
 from opendatafabric.metadata.events import AddData, DataEvent, SetDataSchema, SetVocab, UnknownEvent
 from opendatafabric.metadata.slices import DataSlice
 from verify.report import Check, Finding, Severity
+from verify.time_span import TimeSpan, as_milliseconds, first_other, instant_of, moment_text
 
 _INT64_MAX: Final = 2**63 - 1
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNREADABLE: Final = (
     OdfError,
     pa.ArrowException,
@@ -55,6 +55,9 @@ class SliceClaims:
     schema: SetDataSchema | UnknownEvent | None
     vocab: SetVocab
     watermark_before: Instant | None
+    system_time: Instant | None = None
+    """Of the block; ``system_time_before`` is that of the data block before. Where they are not known, any will do."""
+    system_time_before: Instant | None = None
 
 
 def check_records(file: BinaryIO, claims: SliceClaims) -> tuple[int, list[Finding]]:
@@ -118,48 +121,62 @@ def _differences(declared: DataSchema, found: pa.Schema) -> list[str]:
 
 
 def _check_columns(records: ParquetRecords, claims: SliceClaims) -> Iterator[Finding]:
-    """Offsets without a gap, and the watermark by the highest event time, in one pass."""
+    """Offsets without a gap, system times that are those of the block, and the watermark, in one pass."""
     offset_name = claims.vocab.offset_column or "offset"
-    time_name = claims.vocab.event_time_column or "event_time"
+    event_name = claims.vocab.event_time_column or "event_time"
+    system_name = claims.vocab.system_time_column or "system_time"
     if offset_name not in records.schema.names:
         yield _differs("offsets-differ", f"the slice has no column {offset_name!r}", offset_name, None)
         return
-    expected, wrong, latest = claims.data_slice.offset_interval.start, None, None
-    for batch in records.batches():
+    expected, wrong, strange = claims.data_slice.offset_interval.start, None, None
+    happened, arrived, block_time = TimeSpan(), TimeSpan(), as_milliseconds(claims.system_time)
+    wanted = {offset_name, event_name, system_name}
+    for batch in records.batches(columns=[name for name in records.schema.names if name in wanted]):
         if wrong is None:
             wrong = _first_wrong_offset(batch.column(offset_name), expected)
+        happened = happened.with_column(batch, event_name)
+        arrived = arrived.with_column(batch, system_name)
+        if strange is None and block_time is not None and arrived.has_other_than(block_time):
+            strange = expected + first_other(batch.column(system_name), block_time)
         expected += batch.num_rows
-        latest = max((each for each in (latest, _latest(batch, time_name)) if each is not None), default=None)
     if wrong is not None:
-        yield _differs("offsets-differ", "the offsets do not count through the interval of the block", *wrong)
-    yield from _check_watermark(latest, claims)
+        differs = _differs("offsets-differ", "the offsets do not count through the interval of the block", *wrong)
+        yield replace(differs, column=offset_name)
+    if strange is not None:
+        yield replace(_strange_time(arrived, claims), offset=strange, column=system_name)
+    yield from _check_watermark(happened.last, claims)
 
 
 def _first_wrong_offset(offsets: pa.Array, start: int) -> tuple[object, object] | None:
     if start + len(offsets) > _INT64_MAX:
         return start, offsets[0].as_py() if len(offsets) else None
-    expected = pa.array(range(start, start + len(offsets)), pa.int64())
+    expected = pa.array(np.arange(start, start + len(offsets), dtype=np.int64))
     same = pc.fill_null(pc.equal(offsets.cast(pa.int64()), expected), False)
     first = pc.index(same, False).as_py()
     return None if first < 0 else (expected[first].as_py(), offsets[first].as_py())
 
 
-def _latest(batch: pa.RecordBatch, name: str) -> int | None:
-    """Milliseconds since 1970 of the highest event time; dates count as midnight in UTC."""
-    if name not in batch.schema.names:
-        return None
-    highest = pc.max(batch.column(name))
-    if not (pa.types.is_timestamp(highest.type) or pa.types.is_date(highest.type)):
-        return None
-    value = highest.cast(pa.timestamp("ms"), safe=False).value
-    return None if value is None else int(value)
+def _strange_time(arrived: TimeSpan, claims: SliceClaims) -> Finding:
+    """Records that do not say that they came when their block did. Another time is odd; one after the block, or before
+    the records that came earlier, is out of order."""
+    block, before = as_milliseconds(claims.system_time), as_milliseconds(claims.system_time_before)
+    assert arrived.first is not None and arrived.last is not None and block is not None  # noqa: PT018
+    in_order = arrived.last <= block and (before is None or before <= arrived.first)
+    return Finding(
+        Check.RECORDS,
+        "system-time-differs" if in_order else "system-time-out-of-order",
+        "the system times of the records are not that of their block",
+        Severity.WARNING if in_order else Severity.DAMAGE,
+        expected=moment_text(block),
+        found=str(arrived),
+    )
 
 
 def _check_watermark(latest: int | None, claims: SliceClaims) -> Iterator[Finding]:
     """Whether the watermark of a root is where ingest puts it; an explicit one may lie elsewhere, hence a warning."""
     if not isinstance(claims.event, AddData) or latest is None:
         return
-    arrived = Instant.from_datetime(_EPOCH + timedelta(milliseconds=latest))
+    arrived = instant_of(latest)
     before, found = claims.watermark_before, claims.event.new_watermark
     expected = arrived if before is None else max(before, arrived)
     if found != expected:

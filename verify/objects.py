@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -10,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from opendatafabric.errors import LimitExceeded, NotFound, OdfError
+from opendatafabric.errors import LimitExceeded, NotFound, OdfError, StorageError
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.multihash import Hasher, Multihash
+from storage.local import durable
+from storage.local.objects import reading
 from storage.protocols import ObjectReader
 from verify.logical import SliceClaims, check_records
 from verify.report import Check, Finding, Severity
@@ -36,28 +39,50 @@ class ObjectOutcome:
 
     bytes_read: int = 0
     records: int = 0
+    proved_before: bool = False
+    """By a run that was broken off; nothing was read now."""
     findings: list[Finding] = field(default_factory=list)
 
 
 async def check_object(reader: ObjectReader, task: ObjectTask) -> ObjectOutcome:
     """Check one object. Raises nothing that the object or its store can bring about."""
+    path = reader.local_path(task.key)
+    if path is not None:
+        return await asyncio.to_thread(check_file, path, task)
     try:
         size = (await reader.stat(task.key)).size
-        async with _opened(reader, task.key, size) as (file, found_hash):
-            outcome = await asyncio.to_thread(_check_file, file, found_hash, size, task)
-    except NotFound:
-        outcome = ObjectOutcome(findings=[_finding("object-missing", "the object is not stored")])
+        async with _spooled(reader, task.key, size) as (file, found_hash):
+            return _placed(await asyncio.to_thread(_check, file, found_hash, size, task), task)
     except OdfError as error:
-        unread = _finding("object-unreadable", f"the object cannot be read: {error.message}")
-        outcome = ObjectOutcome(findings=[replace(unread, severity=Severity.UNCHECKED)])
+        return _unread(error, task)
+
+
+def check_file(path: Path, task: ObjectTask) -> ObjectOutcome:
+    """As ``check_object``, of the object that is the file ``path``."""
+    try:
+        with _opened(path, task.key) as file:
+            size = os.fstat(file.fileno()).st_size
+            return _placed(_check(file, _hash_of(file), size, task), task)
+    except OdfError as error:
+        return _unread(error, task)
     except OSError as error:
-        unread = _finding("object-unreadable", f"the object cannot be read: {error.strerror}")
-        outcome = ObjectOutcome(findings=[replace(unread, severity=Severity.UNCHECKED)])
-    outcome.findings = [_placed(finding, task) for finding in outcome.findings]
-    return outcome
+        return _unread(StorageError(str(error.strerror)), task)
 
 
-def _check_file(file: BinaryIO, found_hash: Multihash, size: int, task: ObjectTask) -> ObjectOutcome:
+def died(task: ObjectTask) -> ObjectOutcome:
+    """What is said of an object whose reader did not come to an end."""
+    return _unread(StorageError("the process that read it died", hint="it may need more memory than there is"), task)
+
+
+def _unread(error: OdfError, task: ObjectTask) -> ObjectOutcome:
+    if isinstance(error, NotFound):
+        return _placed(ObjectOutcome(findings=[_finding("object-missing", "the object is not stored")]), task)
+    finding = _finding("object-unreadable", f"the object cannot be read: {error.message}")
+    finding = replace(finding, severity=Severity.UNCHECKED, hint=error.hint)
+    return _placed(ObjectOutcome(findings=[finding]), task)
+
+
+def _check(file: BinaryIO, found_hash: Multihash, size: int, task: ObjectTask) -> ObjectOutcome:
     outcome = ObjectOutcome(bytes_read=size)
     outcome.records, records = (0, []) if task.claims is None else check_records(file, task.claims)
     if task.size is not None and size != task.size:
@@ -81,35 +106,22 @@ def _damaged(found_hash: Multihash, task: ObjectTask, records: list[Finding]) ->
     yield from (finding for finding in records if finding.code != "records-unreadable")
 
 
-@asynccontextmanager
-async def _opened(reader: ObjectReader, key: str, size: int) -> AsyncIterator[tuple[BinaryIO, Multihash]]:
-    """The object as a file, and its physical hash; from stores without files through a temporary one."""
-    path = reader.local_path(key)
-    if path is not None:
-        file, found_hash = await asyncio.to_thread(_open_and_hash, path)
-    else:
-        file, found_hash = await _spool(reader, key, size)
-    try:
-        yield file, found_hash
-    finally:
-        await asyncio.to_thread(file.close)
+def _opened(path: Path, key: str) -> BinaryIO:
+    """The file for reading; links and what is no file are refused as the store refuses them."""
+    with reading(key), durable.opened_folder(path.parent.parent, path.parent.name) as folder:
+        return os.fdopen(durable.open_plain(folder, path.name), "rb")
 
 
-def _open_and_hash(path: Path) -> tuple[BinaryIO, Multihash]:
+def _hash_of(file: BinaryIO) -> Multihash:
     hasher = Hasher()
-    file = path.open("rb")
-    try:
-        while piece := file.read(READ_CHUNK_BYTES):
-            hasher.update(piece)
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return file, hasher.finish()
+    while piece := file.read(READ_CHUNK_BYTES):
+        hasher.update(piece)
+    return hasher.finish()
 
 
-async def _spool(reader: ObjectReader, key: str, size: int) -> tuple[BinaryIO, Multihash]:
-    """Copy an object that lies elsewhere; a store that sends more than it announced is not followed."""
+@asynccontextmanager
+async def _spooled(reader: ObjectReader, key: str, size: int) -> AsyncIterator[tuple[BinaryIO, Multihash]]:
+    """A copy of an object that lies elsewhere; a store that sends more than it announced is not followed."""
     hasher = Hasher()
     file: BinaryIO = await asyncio.to_thread(tempfile.TemporaryFile)
 
@@ -122,11 +134,9 @@ async def _spool(reader: ObjectReader, key: str, size: int) -> tuple[BinaryIO, M
             if hasher.size + len(piece) > size:
                 raise LimitExceeded(f"{key} is longer than the store said", expected=size)
             await asyncio.to_thread(take, piece)
-        await asyncio.to_thread(file.seek, 0)
-    except BaseException:
-        file.close()
-        raise
-    return file, hasher.finish()
+        yield file, hasher.finish()
+    finally:
+        await asyncio.to_thread(file.close)
 
 
 def _finding(code: str, message: str, expected: object = None, found: object = None) -> Finding:
@@ -134,5 +144,10 @@ def _finding(code: str, message: str, expected: object = None, found: object = N
     return Finding(Check.OBJECTS, code, message, expected=texts[0], found=texts[1])
 
 
-def _placed(finding: Finding, task: ObjectTask) -> Finding:
-    return replace(finding, sequence_number=task.sequence_number, block_hash=task.block_hash, object_key=task.key)
+def _placed(outcome: ObjectOutcome, task: ObjectTask) -> ObjectOutcome:
+    """With findings that say where."""
+    number, block = task.sequence_number, task.block_hash
+    outcome.findings = [
+        replace(finding, sequence_number=number, block_hash=block, object_key=task.key) for finding in outcome.findings
+    ]
+    return outcome

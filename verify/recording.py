@@ -14,6 +14,7 @@ from pipeline.inputs import MayRead
 from storage.dataset import Dataset
 from storage.progress import Progress, silent
 from verify.environment import environment
+from verify.integrity import EVERYTHING, Extent
 from verify.replay import Replay
 from verify.replayed import StepVerdict
 from verify.report import Report, Verdict
@@ -55,14 +56,18 @@ class Recorder:
     now: Callable[[], datetime] = _utc_now
     may_read: MayRead | None = None
 
-    async def verified(self, dataset: Dataset, alias: str | None, *, progress: Progress = silent) -> Recorded:
-        """Check all of ``dataset``; errors as ``verify_dataset``. That a report cannot be kept is no failure."""
+    async def verified(
+        self, dataset: Dataset, alias: str | None, *, progress: Progress = silent, extent: Extent = EVERYTHING
+    ) -> Recorded:
+        """Check ``dataset``; errors as ``verify_dataset``. That a report cannot be kept is no failure. One on a part of
+        a chain is not kept: it would pass for a verdict on the dataset."""
         started_at = self.now()
-        report = await verify_dataset(dataset, self.replay, progress=progress)
+        report = await verify_dataset(dataset, self.replay, progress=progress, extent=extent)
         facts = environment(await self._engine_of(report))
         inputs, failure = await self._inputs(report)
-        record = record_of(report, Run(alias, started_at, self.now(), facts, self.replay is not None, inputs))
-        if self.room is None or failure is not None:
+        run = Run(alias, started_at, self.now(), facts, self.replay is not None, inputs, extent.since)
+        record = record_of(report, run)
+        if self.room is None or failure is not None or extent.since is not None:
             return Recorded(report, record, not_kept=failure)
         try:
             report_hash = await self.room.keep(dataset.writable_objects(), record)

@@ -69,6 +69,9 @@ class Finding:
     severity: Severity = Severity.DAMAGE
     sequence_number: int | None = None
     block_hash: Multihash | None = None
+    offset: int | None = None
+    """Of the first record that is concerned; ``column`` if it is one column alone."""
+    column: str | None = None
     object_key: str | None = None
     """Key of the stored thing that is concerned, as in ``layout.py``."""
     expected: str | None = None
@@ -84,6 +87,8 @@ class Finding:
             "message": self.message,
             "sequenceNumber": self.sequence_number,
             "blockHash": None if self.block_hash is None else str(self.block_hash),
+            "offset": self.offset,
+            "column": self.column,
             "objectKey": self.object_key,
             "expected": self.expected,
             "found": self.found,
@@ -98,6 +103,8 @@ class Finding:
         place = "" if named else f"block {self.sequence_number}: "
         yield f"{self.severity.value} [{self.code}] {place}{self.message}"
         for name, value in (
+            ("offset", self.offset),
+            ("column", self.column),
             ("object", self.object_key),
             ("expected", self.expected),
             ("found", self.found),
@@ -115,6 +122,8 @@ class Counts:
     objects: int = 0
     object_bytes: int = 0
     records: int = 0
+    proved_before: int = 0
+    """Of the objects, those that an earlier run had proved before it was broken off."""
 
     def as_dict(self) -> dict[str, int]:
         """Plain JSON values."""
@@ -123,6 +132,7 @@ class Counts:
             "objects": self.objects,
             "objectBytes": self.object_bytes,
             "records": self.records,
+            "provedBefore": self.proved_before,
         }
 
 

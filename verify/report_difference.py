@@ -71,7 +71,7 @@ def _sentences(record: ReportRecord) -> Iterator[tuple[str, str]]:
 
 
 def _of_finding(finding: FindingRecord) -> tuple[str, str]:
-    place = "" if finding.object_key is None else f" {finding.object_key}"
+    place = "".join(f" {value}" for value in (finding.object_key, finding.offset, finding.column) if value is not None)
     values = {"expected": finding.expected, "found": finding.found}
     told = "; ".join([finding.message, *(f"{name} {value}" for name, value in _known(values))])
     return f"{finding.severity.value} {finding.code}{place}", told

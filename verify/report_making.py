@@ -41,6 +41,7 @@ class Run:
     environment: EnvironmentRecord
     replay: bool
     inputs: Mapping[DatasetId, Known]
+    since: Multihash | None = None
 
 
 def record_of(report: Report, run: Run) -> ReportRecord:
@@ -54,7 +55,7 @@ def record_of(report: Report, run: Run) -> ReportRecord:
         alias=run.alias,
         head=_text(report.head),
         verdict=report.verdict,
-        scope=ScopeRecord(replay=run.replay),
+        scope=ScopeRecord(replay=run.replay, since=_text(run.since)),
         counts=CountsRecord(**{name: getattr(report.counts, name) for name in CountsRecord.model_fields}),
         checks=tuple(_checks(report)),
         blocks=tuple(sorted(blocks[:REPORT_BLOCKS_MAX], key=_place)),
@@ -124,6 +125,8 @@ def _finding(finding: Finding) -> FindingRecord:
         code=finding.code,
         severity=finding.severity,
         message=_clean(finding.message),
+        offset=finding.offset,
+        column=_clean_or_none(finding.column),
         object_key=_clean_or_none(finding.object_key),
         expected=_clean_or_none(finding.expected),
         found=_clean_or_none(finding.found),

@@ -40,6 +40,8 @@ class FindingRecord(Part):
     code: str
     severity: Severity
     message: str
+    offset: int | None = None
+    column: str | None = None
     object_key: str | None = None
     expected: str | None = None
     found: str | None = None
@@ -89,6 +91,8 @@ class CountsRecord(Part):
     objects: Amount
     object_bytes: Amount
     records: Amount
+    proved_before: Amount = 0
+    """Of the objects, those that an earlier run had proved before it was broken off."""
 
 
 class InputRecord(Part):

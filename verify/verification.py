@@ -9,7 +9,7 @@ from opendatafabric.metadata.events import DatasetKind
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.progress import Progress, silent
-from verify.integrity import verify_integrity
+from verify.integrity import EVERYTHING, Extent, verify_integrity
 from verify.replay import Replay
 from verify.replayed import ReplayedStep, StepVerdict
 from verify.report import Check, Finding, Report, Severity, Verdict
@@ -23,28 +23,34 @@ async def verify_dataset(
     replay: Replay | None,
     *,
     progress: Progress = silent,
+    extent: Extent = EVERYTHING,
     clock: Callable[[], float] = time.monotonic,
 ) -> Report:
     """Check all of ``dataset`` and, with ``replay``, repeat its transform; of a damaged one nothing is repeated.
 
-    Damage never raises. ``clock`` in seconds from any beginning.
+    Damage never raises. Of ``extent`` steps before ``since`` are not repeated. ``clock`` in seconds from any beginning.
 
     Raises:
+        BlockNotFound: the block since which it is to be checked is not on the chain.
         NotFound, StorageError: its chain cannot be read any more, after it could.
     """
     begun = clock()
-    report = await verify_integrity(dataset, progress=progress)
+    report = await verify_integrity(dataset, progress=progress, extent=extent)
     report.integrity_s = clock() - begun
     if replay is None or report.verdict is not Verdict.VALID or report.head is None:
         return report
     if (await dataset.seed()).dataset_kind is DatasetKind.DERIVATIVE:
-        await _replay(dataset, report.head, replay, report, progress)
+        await _replay(dataset, extent.since, replay, report, progress)
         report.replay_s = clock() - begun - report.integrity_s
     return report
 
 
-async def _replay(dataset: Dataset, head: Multihash, replay: Replay, report: Report, progress: Progress) -> None:
-    hashes = [walked.hash async for batch in dataset.walk_headers(head) for walked in batch][::-1]
+async def _replay(
+    dataset: Dataset, since: Multihash | None, replay: Replay, report: Report, progress: Progress
+) -> None:
+    assert report.head is not None
+    walked = dataset.walk_headers(report.head, stop_before=since)
+    hashes = [header.hash async for batch in walked for header in batch][::-1]
     report.steps = []
     async for step in replay.steps(dataset, hashes):
         report.steps.append(step)

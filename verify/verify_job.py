@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from opendatafabric.did import DatasetId
@@ -12,6 +13,9 @@ from pipeline.inputs import MayRead, readable
 from pipeline.transform.input_chains import inputs_in
 from storage.progress import Progress, silent
 from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
+from verify.integrity import EVERYTHING, Extent
+from verify.proved_notes import ProvedNotes
 from verify.recording import Recorded, Recorder
 from verify.replay import Replay
 from verify.report import Severity
@@ -27,6 +31,8 @@ class VerifyJob:
     engine: Engine
     room: ReportRoom
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
+    notes_folder: Path | None = None
+    """Where a run notes what it has proved, for the next one to go on if it is broken off."""
 
     async def run(
         self, dataset_id: DatasetId, *, may_read: MayRead | None = None, progress: Progress = silent
@@ -43,10 +49,16 @@ class VerifyJob:
         find = inputs_in(self.repository)
         replay = Replay(find if may_read is None else readable(find, may_read), self.engine, elsewhere=self.elsewhere)
         recorder = Recorder(replay, self.room, may_read=may_read)
-        recorded = await recorder.verified(entry.dataset, str(entry.alias), progress=progress)
+        extent = self._extent(entry)
+        recorded = await recorder.verified(entry.dataset, str(entry.alias), progress=progress, extent=extent)
         if recorded.not_kept is not None:
             raise recorded.not_kept
         return outcome_of(recorded)
+
+    def _extent(self, entry: DatasetEntry) -> Extent:
+        if self.notes_folder is None:
+            return EVERYTHING
+        return Extent(notes=ProvedNotes(self.notes_folder, self.repository.address_of(entry)))
 
 
 def outcome_of(recorded: Recorded) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note
 from cli.verifications import VerifyOptions, verify_all
 from opendatafabric.limits import REPLAY_STEP_S_MAX
+from opendatafabric.multihash import Multihash
 from verify.recording import Recorded
 from verify.report import Report, Verdict
 
@@ -43,6 +44,13 @@ def command(
     attest: Annotated[
         bool, typer.Option("--attest", help="Sign what is found with the key of the repository, and keep the reports.")
     ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="BLOCK", help="Only what the blocks after this one added; of one dataset."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Prove again what a run that was broken off had proved.")
+    ] = False,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -51,6 +59,9 @@ def command(
     Each step of a derivative is computed again from the records of its inputs that it names, and must give the same
     records. Inputs are taken from --repo, or from the repository that holds the given folder. With --recursive they are
     verified first: what was made of an invalid dataset is invalid too.
+
+    Of large datasets it is noted what was proved: a run that was broken off goes on there, unless --fresh.
+    With --since the whole chain is read and judged, but only objects and steps of the blocks after that one.
 
     A report of each dataset of the repository in --repo is kept there: odf report shows them.
 
@@ -62,8 +73,12 @@ def command(
         odf verify --recursive seattle-weather.fahrenheit
         odf verify --integrity-only ./dataset-folder --json
         odf verify --integrity-only var/repository
+        odf verify --since f16205f… seattle-weather.fahrenheit
     """
-    options = VerifyOptions(integrity_only, recursive, timeout_s, keep, attest)
+    if since is not None and (recursive or len(refs or []) != 1):
+        raise typer.BadParameter("--since is for one dataset, without its inputs")
+    block = None if since is None else Multihash.from_text(since)
+    options = VerifyOptions(integrity_only, recursive, timeout_s, keep, block, fresh, attest)
     reports = asyncio.run(_verify_and_print(refs or [], repository, options, as_json=as_json))
     if junit is not None:
         _write_junit(junit, reports)

@@ -104,7 +104,9 @@ def _block(block: BlockRecord) -> Html:
 def _finding(finding: FindingRecord) -> Html:
     severity = element("strong", finding.severity.value, class_=finding.severity.value)
     told = element("p", severity, " ", _code(finding.code), " ", finding.message)
-    rest = {"Object": finding.object_key, "Expected": finding.expected, "Found": finding.found}
+    offset = None if finding.offset is None else str(finding.offset)
+    rest = {"Offset": offset, "Column": finding.column, "Object": finding.object_key}
+    rest |= {"Expected": finding.expected, "Found": finding.found}
     coded = {name: _code(text) for name, text in rest.items()}
     return joined(told, facts(**coded, Hint=finding.hint) if any((*rest.values(), finding.hint)) else None)
 

@@ -77,3 +77,25 @@ def test_leftovers_are_told_but_are_no_damage(copy: Path) -> None:
     ran = odf("fsck", copy)
     assert ran.code == 0
     assert "leftover" in ran.stdout.decode()
+
+
+def test_since_a_block_only_later_objects_are_checked_and_no_report_is_kept(copy: Path) -> None:
+    (first, *_), head = sorted(copy.glob("data/*")), (copy / "refs" / "head").read_text()
+    flip(first)
+    everything = odf("verify", "--integrity-only", copy.name, "--repo", copy.parent)
+    since = odf("verify", "--integrity-only", copy.name, "--repo", copy.parent, "--since", head, "--keep")
+    assert (everything.code, since.code) == (3, 0)
+    assert "0 objects" in since.lines[-1]
+    assert not (copy / "reports").exists()
+
+
+@pytest.mark.parametrize("more", [["--recursive"], ["us.noaa.seattle-weather"]])
+def test_since_is_for_one_dataset(copy: Path, more: list[str]) -> None:
+    head = (copy / "refs" / "head").read_text()
+    assert odf("verify", copy.name, "--repo", copy.parent, "--since", head, *more).code == 2
+
+
+def test_a_block_that_is_not_there_is_not_found(copy: Path) -> None:
+    ran = odf("verify", "--integrity-only", copy, "--since", "f1620" + "0" * 64)
+    assert ran.code == 4
+    assert "not on the chain" in ran.stderr

@@ -97,7 +97,7 @@ def records(
     made = {
         "offset": pa.array(range(start, start + count), pa.int64()),
         "op": pa.array([0] * count, pa.int32()),
-        "system_time": pa.array([datetime(2024, 1, 1, tzinfo=UTC)] * count, stamp),
+        "system_time": pa.array([datetime(2024, 1, 1, 0, 0, 10, tzinfo=UTC)] * count, stamp),
         "event_time": pa.array(times, stamp),
         "city": pa.array(cities, pa.string()),
     }

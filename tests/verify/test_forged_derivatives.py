@@ -74,9 +74,6 @@ FALSEHOODS = {
         Forge({1: with_value("event_time", 0, day(9).to_datetime())}), 1, ((4, "event_time"),)
     ),
     "another operation": Falsehood(Forge({1: with_value("op", 2, 1)}), 1, ((6, "op"),)),
-    "another system time": Falsehood(
-        Forge({1: with_value("system_time", 0, day(9).to_datetime())}), 1, ((4, "system_time"),)
-    ),
     "a dropped row, those behind it moved up": Falsehood(
         Forge({1: without_row(2)}), 1, ((6, None),), told="2 recorded, 3 given"
     ),

@@ -114,10 +114,10 @@ async def test_a_file_that_may_not_be_read_is_unchecked(tmp_path: Path, monkeypa
     path.parent.mkdir(parents=True)
     path.write_bytes(DATA)
 
-    def refuse(self: Path, mode: str) -> None:
+    def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("storage.local.durable.open_plain", refuse)
     (finding,) = (await check_object(LocalObjectStore(tmp_path), task)).findings
     assert (finding.code, finding.severity) == ("object-unreadable", Severity.UNCHECKED)
     assert str(tmp_path) not in finding.message

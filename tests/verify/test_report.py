@@ -46,7 +46,7 @@ def test_json_says_everything_that_is_known_and_nothing_else() -> None:
     report = Report("did:odf:fed01", physical_hash(b"head"), Counts(4, 2, 900, 60), [DAMAGE, WARNING])
     plain = json.loads(report.as_json())
     assert plain["verdict"] == "invalid"
-    assert plain["counts"] == {"blocks": 4, "objects": 2, "objectBytes": 900, "records": 60}
+    assert plain["counts"] == {"blocks": 4, "objects": 2, "objectBytes": 900, "records": 60, "provedBefore": 0}
     assert plain["findings"][0]["blockHash"] == str(physical_hash(b"block"))
     assert plain["findings"][1] == {
         "check": "records",

@@ -44,7 +44,7 @@ async def room(tmp_path: Path) -> AsyncIterator[ReportRoom]:
 @pytest.fixture
 def job(repository: Repository, tmp_path: Path, room: ReportRoom) -> VerifyJob:
     """With an engine in the process of the test."""
-    return VerifyJob(repository, LocalEngine(tmp_path / "engine"), room)
+    return VerifyJob(repository, LocalEngine(tmp_path / "engine"), room, notes_folder=tmp_path / "notes")
 
 
 async def test_a_derivative_that_follows_is_valid(job: VerifyJob, repository: Repository) -> None:

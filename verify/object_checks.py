@@ -1,0 +1,89 @@
+"""Many objects checked side by side: the first in threads, those of large datasets in a process for each core.
+
+Reading and hashing release Python's lock, decoding records does not, so that threads alone keep one core busy. A
+process costs a second to start: small datasets never wait for one. What a process dies of (an object may be made to
+break a library, or to fill the memory) costs the verdict on that object, not the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Final
+
+from storage.protocols import ObjectReader
+from verify.objects import ObjectOutcome, ObjectTask, check_file, check_object, died
+
+LARGE_BYTES_MIN: Final = 64 * 1024 * 1024
+"""From so many bytes of objects on, processes are worth their start."""
+
+_TRIES: Final = 2
+"""A process that died may have died of another object: each is tried once more, in new processes."""
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class ObjectChecks:
+    """Checks objects of one store, ``parallel`` of them at once. To be closed."""
+
+    def __init__(self, reader: ObjectReader, parallel: int, *, large_bytes_min: int | None = None) -> None:
+        self._reader, self._parallel = reader, parallel
+        self._large_bytes_min = LARGE_BYTES_MIN if large_bytes_min is None else large_bytes_min
+        self._bytes = 0
+        self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there was so much that the rest goes to processes."""
+        return self._bytes >= self._large_bytes_min
+
+    async def check(self, task: ObjectTask) -> ObjectOutcome:
+        """As ``check_object``."""
+        self._bytes += task.size or 0
+        path = self._reader.local_path(task.key)
+        if path is None or self._parallel < 2 or not self.is_large:
+            return await check_object(self._reader, task)
+        return await self._in_process(path, task)
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    async def _in_process(self, path: Path, task: ObjectTask) -> ObjectOutcome:
+        for _ in range(_TRIES):
+            pool = self._pool = self._pool or _new_pool(self._parallel)
+            try:
+                return await asyncio.get_running_loop().run_in_executor(pool, check_file, path, task)
+            except BrokenProcessPool:
+                if self._pool is pool:
+                    self._pool = None
+                    pool.shutdown(wait=False)
+        return died(task)
+
+
+def _new_pool(parallel: int) -> ProcessPoolExecutor:
+    # Not forked from here: locks of other threads would be copied as they are.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return ProcessPoolExecutor(parallel, mp_context=context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed closes no queues: whoever waits at them would wait for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
