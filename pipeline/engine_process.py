@@ -17,7 +17,7 @@ from pipeline.process_group import kill_group, resident_bytes
 from pipeline.worker_place import WorkerOptions, WorkerPlace
 
 Tell = Callable[[Message], None]
-_LOOK_EVERY_S: Final = 0.5
+_LOOK_EVERY_S: Final = 0.1
 
 
 class EngineProcess:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ import pytest
 from opendatafabric.errors import EngineDied, EngineUnavailable
 from pipeline.java import find_java
 from pipeline.jvm import JvmOptions, spark_home, start_jvm
+from pipeline.worker_client import WorkerClient
+from pipeline.worker_place import WorkerOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     First, since xdist looks at the groups at the same moment.
     """
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        if {"spark", "one_core"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group("spark"))
             item.add_marker(pytest.mark.slow)
 
@@ -50,3 +53,11 @@ def spark(java_and_pyspark: None, tmp_path_factory: pytest.TempPathFactory) -> I
     yield session
     session.stop()
     jvm.stop()
+
+
+@pytest.fixture(scope="session")
+def one_core(java_and_pyspark: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerClient]:
+    """A worker as it is shipped, but that it has one core."""
+    client = WorkerClient(tmp_path_factory.mktemp("one-core"), WorkerOptions(cores=1, heap_bytes=1024**3))
+    yield client
+    asyncio.run(client.end())

@@ -19,6 +19,25 @@ from verify.verification import verify_dataset
 LARGE = "select event_time, city, population from cities where population > 10"
 
 
+_UNITED = (
+    "select event_time, city, population + 1 as more from cities where population > 10"
+    " union all select event_time, city, population from towns"
+)
+_THREE_STEPS = [{"kyiv": 30, "lviv": 5, "odesa": 20}, {"dnipro": 15, "poltava": 40}, {"kharkiv": 50}]
+
+
+async def three_steps(workshop: Workshop, engine: str) -> Workshop:
+    """Large cities and all towns, ``derived`` in three steps of four, three and one rows."""
+    for name in ("cities", "towns"):
+        await workshop.add_cities(name)
+    await workshop.add("derived", query_over(_UNITED, "cities", "towns", engine=engine))
+    for number, populations in enumerate(_THREE_STEPS):
+        await workshop.push("cities", on=2 + number, **populations)
+        await workshop.push("towns", on=2 + number, **{f"town-{each}": each for each in range(2 - number)})
+        await workshop.step("derived", on=2 + number)
+    return workshop
+
+
 async def large_cities(workshop: Workshop) -> Workshop:
     """Cities of two days, and the large ones among them in two steps."""
     await workshop.add_cities()

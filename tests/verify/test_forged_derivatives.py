@@ -8,30 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from opendatafabric.metadata.events import ExecuteTransform, SetTransform
 from opendatafabric.metadata.transform import SqlQueryStep
 from storage.memory import MemoryObjectStore
 from tests.pipeline.datasets import blocks_of, day
 from tests.pipeline.local_engine import LocalEngine
-from tests.pipeline.transform.derived import Workshop, query_over
+from tests.pipeline.transform.derived import Workshop
 from tests.verify.forge import Forge, reordered, stored_checkpoint, with_value, without_row
-from tests.verify.replaying import verified, workshop_in
+from tests.verify.replaying import three_steps, verified, workshop_in
 from verify.integrity import verify_integrity
 from verify.replayed import StepVerdict
 from verify.report import Report, Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-QUERY = (
-    "select event_time, city, population + 1 as more from cities where population > 10"
-    " union all select event_time, city, population from towns"
-)
-STEPS = [{"kyiv": 30, "lviv": 5, "odesa": 20}, {"dnipro": 15, "poltava": 40}, {"kharkiv": 50}]
 
 
 @dataclass(frozen=True)
@@ -97,14 +94,7 @@ class ForgedSuite:
     @pytest.fixture
     async def workshop(self, empty: Workshop) -> Workshop:
         """Large cities and all towns, in three steps."""
-        for name in ("cities", "towns"):
-            await empty.add_cities(name)
-        await empty.add("derived", query_over(QUERY, "cities", "towns", engine=self.engine))
-        for number, populations in enumerate(STEPS):
-            await empty.push("cities", on=2 + number, **populations)
-            await empty.push("towns", on=2 + number, **{f"town-{each}": each for each in range(2 - number)})
-            await empty.step("derived", on=2 + number)
-        return empty
+        return await three_steps(empty, self.engine)
 
     async def report_on(self, workshop: Workshop, forge: Forge) -> Report:
         """What is found out about a forged chain, which nothing but replay finds fault with."""
@@ -191,3 +181,33 @@ def leaving(workshop: Workshop, raw: bytes) -> Forge:
     assert isinstance(objects, MemoryObjectStore)
     checkpoint = stored_checkpoint(objects, raw)
     return Forge(steps={-1: lambda event: replace(event, new_checkpoint=checkpoint)})
+
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "op": st.integers(0, 3),
+    "event_time": st.integers(1, 28).map(lambda number: day(number).to_datetime()),
+    "city": st.none() | st.text("ab", max_size=2),
+    "more": st.none() | st.integers(-5, 60),
+}
+
+
+@pytest.mark.slow
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(step=st.integers(0, 2), data=st.data())
+async def test_any_value_that_is_not_the_one_that_was_given_is_named(
+    tmp_path: Path, step: int, data: st.DataObject
+) -> None:
+    with TemporaryDirectory(dir=tmp_path) as folder:
+        workshop = await three_steps(workshop_in(Path(folder)), "datafusion")
+        event = (await workshop.steps("derived"))[step]
+        assert event.new_data is not None
+        offset = data.draw(st.integers(event.new_data.offset_interval.start, event.new_data.offset_interval.end))
+        column = data.draw(st.sampled_from(sorted(VALUES)))
+        value = data.draw(VALUES[column])
+        (was,) = [row[column] for row in await workshop.rows("derived", "offset", column) if row["offset"] == offset]
+        forge = Forge({step: with_value(column, offset - event.new_data.offset_interval.start, value)})
+        workshop.datasets["derived"] = await forge.forged(workshop.datasets["derived"])
+        report = await verified(workshop, "derived")
+    named = [(row.offset, row.column) for each in report.steps or () for row in each.rows]
+    assert named == ([] if value == was else [(offset, column)])
+    assert (report.verdict is Verdict.VALID) == (value == was)

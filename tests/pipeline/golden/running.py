@@ -17,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from opendatafabric.data.arrow_schema import arrow_schema_to_odf
+from opendatafabric.data.changelog import DEFAULT_VOCABULARY
 from opendatafabric.data.logical_hash import logical_hash_table
 from opendatafabric.data.slice_format import system_fields
+from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import EngineDied, StorageError
 from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import AddData, SetDataSchema, SetTransform
@@ -161,18 +163,18 @@ class Golden:
         event = SetDataSchema(schema=arrow_schema_to_odf(self.schemas[name]))
         await self.workshop.set(name, event, on=NOW)
 
-    async def come(self, block: Block) -> None:
-        """The block on the chain of its input."""
+    async def come(self, block: Block, names: DatasetVocabulary = DEFAULT_VOCABULARY) -> None:
+        """The block on the chain of its input, whose system columns have those ``names``."""
         if block.schema is not None:
             await self._set_schema(block.input, block.schema)
         dataset, schema = self.workshop.datasets[block.input], self.schemas[block.input]
         last = (await dataset.chain_state(await dataset.head())).last_offset  # type: ignore[arg-type]
         start = 0 if last is None else last + 1
         rows = [
-            {**row, "offset": start + number, "system_time": day(NOW).to_datetime()}
+            {**row, names.offset_column: start + number, names.system_time_column: day(NOW).to_datetime()}
             for number, row in enumerate(block.rows)
         ]
-        data = await self._stored(dataset, pa.Table.from_pylist(rows, schema), schema) if rows else None
+        data = await self._stored(dataset, pa.Table.from_pylist(rows, schema), names) if rows else None
         self.waiting += [block] if block.input in self.scenario.kind.inputs else []
         self.watermarks |= set() if block.watermark is None else {block.input}
         watermark = None if block.watermark is None else day(block.watermark)
@@ -181,9 +183,9 @@ class Golden:
             block.input, AddData(prev_offset=last, new_data=data, new_watermark=watermark or state.watermark), on=NOW
         )
 
-    async def _stored(self, dataset: Dataset, records: pa.Table, schema: pa.Schema) -> DataSlice:
+    async def _stored(self, dataset: Dataset, records: pa.Table, names: DatasetVocabulary) -> DataSlice:
         path = self.workshop.folder / "slice"
-        written = write_slice(records, schema, path).data_slice()
+        written = write_slice(records, records.schema, path, names).data_slice()
         assert written is not None
         await dataset.writable_objects().put(data_key(written.physical_hash), path.read_bytes())
         path.unlink()

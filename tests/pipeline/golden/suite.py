@@ -6,8 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from opendatafabric.metadata.events import SetTransform
+import pyarrow as pa
+
+from opendatafabric.data.arrow_schema import arrow_schema_to_odf
+from opendatafabric.data.slice_format import system_fields
+from opendatafabric.data.vocabulary import DatasetVocabulary
+from opendatafabric.metadata.events import SetDataSchema, SetTransform, SetVocab
 from opendatafabric.metadata.transform import SqlQueryStep, TransformInput, TransformSql
+from tests.pipeline.datasets import day
 from tests.pipeline.golden.inputs import LABELS, ORDERS, PATTERNS, WIDER, Block, Row, order, orders
 from tests.pipeline.golden.kinds import KINDS
 from tests.pipeline.golden.running import DERIVED, NOW, RUNS, Dialect, Golden, Scenario, check, told, workshop_with
@@ -61,3 +67,36 @@ async def check_query_that_follows_its_input(dialect: Dialect, engine: LocalEngi
     rows = told([await golden.records(step.new_data) for step in await workshop.steps(DERIVED) if step.new_data])
     found = [(row["offset"], row["id"], row["note"]) for row in rows]
     assert found == [(0, 1, "none"), (1, 2, "null"), (2, 3, "new"), (3, 4, "null")]
+
+
+INPUT_NAMES = DatasetVocabulary("row", "change", "stored", "happened")
+OWN_NAMES = DatasetVocabulary("place", "kind", "made", "at")
+
+
+def set_vocab(names: DatasetVocabulary) -> SetVocab:
+    """The event that gives them."""
+    return SetVocab(*names.system_columns)
+
+
+async def check_names_of_their_own(dialect: Dialect, engine: LocalEngine, folder: Path) -> None:
+    """Input and derivative each call the system columns by names of their own, and the query has both."""
+    workshop = workshop_with(engine, folder / "files")
+    fields = [*system_fields(INPUT_NAMES), pa.field("id", pa.int64())]
+    golden = Golden(workshop, Scenario(dialect, KINDS["map"], ()), schemas={"orders": pa.schema(fields)})
+    schema = SetDataSchema(schema=arrow_schema_to_odf(golden.schemas["orders"]))
+    await workshop.add("orders", set_vocab(INPUT_NAMES), schema)
+    selected = "change as kind, " if not dialect.carries else ""
+    query = SqlQueryStep(query=f"select {selected}happened as at, id, row from orders where id > 1")
+    inputs = (TransformInput(id_of("orders"), "orders"),)
+    sql = TransformSql(dialect.engine, dialect.version, queries=(query,))
+    await workshop.add(DERIVED, set_vocab(OWN_NAMES), SetTransform(inputs, sql))
+    for changes in ([(0, 1), (0, 2)], [(2, 2), (3, 3)], [(1, 3)]):
+        rows = [{"change": op, "happened": day(2).to_datetime(), "id": number} for op, number in changes]
+        await golden.come(Block("orders", rows), INPUT_NAMES)
+        await workshop.step(DERIVED, on=NOW)
+    steps = [await golden.records(step.new_data) for step in await workshop.steps(DERIVED) if step.new_data]
+    assert steps[0].column_names == ["place", "kind", "made", "at", "id", "row"]
+    found = [(row["place"], row["kind"], row["id"], row["row"]) for row in told(steps)]
+    assert found == [(0, 0, 2, 1), (1, 2, 2, 2), (2, 3, 3, 3), (3, 1, 3, 4)]
+    assert {row["at"] for row in told(steps)} == {day(2).to_datetime()}
+    assert {row["made"] for row in told(steps)} == {day(NOW).to_datetime()}

@@ -10,6 +10,7 @@ from tests.pipeline.golden.inputs import PATTERNS
 from tests.pipeline.golden.kinds import KINDS
 from tests.pipeline.golden.running import Dialect, Scenario
 from tests.pipeline.golden.suite import (
+    check_names_of_their_own,
     check_query_that_follows_its_input,
     check_runs,
     check_steps_see_themselves_alone,
@@ -46,3 +47,7 @@ async def test_what_looks_at_many_records_sees_those_of_a_step(engine: LocalEngi
 
 async def test_a_query_follows_a_column_that_its_input_got(engine: LocalEngine, tmp_path: Path) -> None:
     await check_query_that_follows_its_input(DATAFUSION, engine, tmp_path)
+
+
+async def test_inputs_and_derivatives_have_names_of_their_own(engine: LocalEngine, tmp_path: Path) -> None:
+    await check_names_of_their_own(DATAFUSION, engine, tmp_path)
