@@ -33,6 +33,7 @@ from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.prepared import arrow_schema
 from pipeline.reading.slice_files import hash_of_file
 from pipeline.transform.made import MadeStep, checkpoint_in
+from pipeline.transform.output import evolved
 from pipeline.transform.plan import PlannedInput, TransformPlan
 from pipeline.transform.request import GivenInput, Memory, TransformRequest
 
@@ -128,19 +129,19 @@ def _check_offsets(offsets: Any, interval: OffsetInterval, start: int) -> None:
 
 
 def _new_schema(schema: pa.Schema, in_force: SetDataSchema | None) -> SetDataSchema | None:
-    """What a first slice says of the columns; later ones have to have the same."""
+    """What a first slice says of the columns; later ones have the same in the same order, and perhaps more behind."""
     found = SetDataSchema(schema=arrow_schema_to_odf(schema))
     if in_force is None:
         return found
     ours, theirs = ([(field.name, field.type) for field in arrow_schema(each)] for each in (in_force, found))
-    if ours != theirs:
+    if theirs[: len(ours)] != ours or not all(schema.field(name).nullable for name, _ in theirs[len(ours) :]):
         raise IncompatibleSchema(
             "the engine gives other columns than the dataset has",
             expected=", ".join(f"{name} {kind}" for name, kind in ours),
             found=", ".join(f"{name} {kind}" for name, kind in theirs),
-            hint="a changed query keeps names and types: derive a new dataset for others",
+            hint="a changed query may give more columns, behind the others: derive a new dataset for others",
         )
-    return None
+    return evolved(schema, in_force)
 
 
 def _not_back(said: Instant | None, before: Instant | None) -> Instant | None:

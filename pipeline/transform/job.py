@@ -65,7 +65,7 @@ def make_derived_slice(
 def _written(changes: Iterator[pa.Table], in_force: pa.Schema | None, request: TransformRequest) -> IngestAnswer:
     """The slice in the schema in force, with the columns that are new behind it."""
     first = next(changes)
-    more = None if request.schema is None else evolved(first.schema, request.schema, request.vocabulary)
+    more = None if request.schema is None else evolved(first.schema, request.schema)
     schema = in_force if more is None else arrow_schema(more)
     answer = write_changes(chain([first], changes), schema, request)
     return answer if more is None or answer.data is None else replace(answer, schema=more)

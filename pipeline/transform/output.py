@@ -107,7 +107,7 @@ def _given_to_all(vocabulary: DatasetVocabulary) -> tuple[str, str]:
     return vocabulary.offset_column, vocabulary.system_time_column
 
 
-def evolved(changes: pa.Schema, in_force: SetDataSchema, vocabulary: DatasetVocabulary) -> SetDataSchema | None:
+def evolved(changes: pa.Schema, in_force: SetDataSchema) -> SetDataSchema | None:
     """The schema in force with the columns that are new in ``changes``, all optional; ``None`` if there are none.
 
     Raises:
