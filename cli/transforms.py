@@ -8,11 +8,12 @@ from cli.output import print_json, print_line
 from cli.progress import progress_bars
 from cli.spark import spark_worker
 from opendatafabric.instant import Instant
+from opendatafabric.limits import STEP_RECORDS_MAX
 from opendatafabric.metadata.events import SetTransform
-from pipeline.commit import position_of
+from pipeline.commit import Outcome, position_of
 from pipeline.transform.input_chains import inputs_in, planned_step
 from pipeline.transform.plan import PlannedInput
-from pipeline.transform.run import transform
+from pipeline.transform.run import all_steps
 from repo_server.config import Settings
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
@@ -26,26 +27,30 @@ async def derives(entry: DatasetEntry) -> bool:
 async def derive_and_print(
     entry: DatasetEntry, repository: DatasetRepository, system_time: Instant | None, *, as_json: bool
 ) -> int | None:
-    """Make the next step and print a line for it; how many records it added, ``None`` without any block."""
+    """Make steps and print a line for each; how many records were added, ``None`` without any block."""
     meter = Meter()
+    made: list[Outcome] = []
     with progress_bars() as meter.shown:
-        outcome = await transform(
+        steps = all_steps(
             entry.dataset,
             inputs_in(repository),
             spark_worker(meter.told),
-            system_time=now_or(system_time),
+            clock=lambda: now_or(system_time),
             elsewhere=Settings().engines_elsewhere,
         )
-    if outcome is None:
+        async for outcome in steps:
+            made.append(outcome)
+            print_outcome(str(entry.alias), outcome, meter.lap(), as_json=as_json)
+    if not made:
         await _print_nothing_done(entry, repository, as_json=as_json)
-        return None
-    print_outcome(str(entry.alias), outcome, meter.lap(), as_json=as_json)
-    return outcome.answer.rows.appended if outcome.changed else None
+    written = [outcome for outcome in made if outcome.changed]
+    return sum(outcome.answer.rows.appended for outcome in written) if written else None
 
 
 async def print_next_step(entry: DatasetEntry, repository: DatasetRepository, *, as_json: bool) -> bool:
     """Print what the next step would read, without making it; whether there is anything to read."""
-    plan, _ = await planned_step(await position_of(entry.dataset), inputs_in(repository))
+    position = await position_of(entry.dataset)
+    plan, _ = await planned_step(position, inputs_in(repository), records_max=STEP_RECORDS_MAX)
     if as_json:
         inputs = [_as_dict(each) for each in plan.inputs]
         print_json({"name": str(entry.alias), "dry_run": True, "due": plan.is_due, "inputs": inputs}, indent=None)

@@ -309,6 +309,9 @@ QUERY_NODES_MAX: Final = 50_000
 QUERY_CHECK_S_MAX: Final = 120
 """Longest look at a query that is set, over no records, in seconds; Spark may take a quarter of that to start."""
 
+STEP_RECORDS_MAX: Final = 10_000_000
+"""Most records of inputs that one step of a derivative reads, but for a block that has more: they are in memory."""
+
 QUERY_MEMORY_BYTES_MAX: Final = 2 * 1024 * 1024 * 1024
 """Most memory of a query over datasets, unless its caller says otherwise: nothing is put on disk meanwhile."""
 

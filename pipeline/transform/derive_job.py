@@ -13,7 +13,7 @@ from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.ingest import Engine
 from pipeline.inputs import MayRead, readable
 from pipeline.transform.input_chains import inputs_in
-from pipeline.transform.run import transform
+from pipeline.transform.run import all_steps
 from storage.repositories import DatasetRepository
 
 
@@ -29,22 +29,22 @@ class DeriveJob:
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
 
     async def run(self, dataset_id: DatasetId, *, may_read: MayRead | None) -> dict[str, Any]:
-        """Make the next step, if there is one; how many blocks and records that made.
+        """Make steps until nothing is new; how many blocks and records that made.
 
         ``may_read`` says which inputs are for the stranger who wanted it, ``None`` that it was no stranger.
 
         Raises:
             DatasetNotFound: it is not here, or one of its inputs.
-            OdfError: as ``transform``.
+            OdfError: as ``transform``. Steps that were made before stay.
         """
         entry = await self.repository.find(dataset_id)
         engine = self.engine if may_read is None else self.foreign_engine
         find = inputs_in(self.repository)
-        outcome = await transform(
+        steps = all_steps(
             entry.dataset,
             find if may_read is None else readable(find, may_read),
             engine,
-            system_time=self.clock(),
+            clock=self.clock,
             elsewhere=self.elsewhere,
         )
-        return counted([] if outcome is None else [outcome])
+        return counted([outcome async for outcome in steps])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import get_args
 
 from opendatafabric.did import DatasetId
@@ -13,6 +14,7 @@ from opendatafabric.metadata.events import AddData, DataEvent, ExecuteTransform,
 from opendatafabric.metadata.transform import TransformInput
 from opendatafabric.multihash import Multihash
 from pipeline.commit import Position, position_at, position_of
+from pipeline.transform.batches import Arrival, arrival_of, ends_of_step
 from pipeline.transform.plan import (
     InputNews,
     TransformPlan,
@@ -38,9 +40,15 @@ def inputs_in(repository: DatasetRepository) -> FindInput:
 
 
 async def planned_step(
-    position: Position, find: FindInput, *, as_of: Mapping[DatasetId, Multihash] | None = None
+    position: Position,
+    find: FindInput,
+    *,
+    as_of: Mapping[DatasetId, Multihash] | None = None,
+    records_max: int | None = None,
 ) -> tuple[TransformPlan, list[Dataset]]:
     """The next step of the derivative at ``position``, and its inputs: as they are, or as of those blocks.
+
+    With ``records_max`` it reads so many records at most, or one block that has more.
 
     Raises:
         DatasetNotFound: an input is not here.
@@ -48,14 +56,24 @@ async def planned_step(
         UnsupportedOperation: as ``inputs_before``.
         UnsupportedVersion: an input has data of a newer version.
     """
-    datasets: list[Dataset] = []
-    news: list[InputNews] = []
-    for each, before in inputs_before(position):
-        dataset_id = _id_of(each)
-        datasets.append(await find(dataset_id))
-        until = None if as_of is None else as_of[dataset_id]
-        news.append(await read_news(datasets[-1], dataset_id, block_left(before), until))
-    return plan_transform(position, news), datasets
+    inputs = [(_id_of(each), block_left(before)) for each, before in inputs_before(position)]
+    datasets = [await find(dataset_id) for dataset_id, _ in inputs]
+    pinned = [None if as_of is None else as_of[dataset_id] for dataset_id, _ in inputs]
+    news = await _news(datasets, inputs, pinned)
+    ends = None if records_max is None else ends_of_step([each.arrivals for each in news], records_max)
+    if ends is None:
+        return plan_transform(position, news), datasets
+    cut = plan_transform(position, await _news(datasets, inputs, ends))
+    return replace(cut, is_cut=True), datasets
+
+
+async def _news(
+    datasets: Sequence[Dataset],
+    inputs: Sequence[tuple[DatasetId, Multihash | None]],
+    ends: Sequence[Multihash | None],
+) -> list[InputNews]:
+    each = zip(datasets, inputs, ends, strict=True)
+    return [await read_news(dataset, dataset_id, since, until) for dataset, (dataset_id, since), until in each]
 
 
 async def read_news(
@@ -65,15 +83,20 @@ async def read_news(
     position = await position_of(dataset) if until is None else await position_at(dataset, until)
     if position.head == since:
         return InputNews(position)
-    events: list[DataEvent] = []
+    came: list[tuple[DataEvent, Arrival]] = []
     oldest: Multihash | None = None
     async for blocks in dataset.walk(position.head, stop_before=since):
-        events += [event for event in map(_data_of, blocks) if event is not None]
+        came += [(event, _arrived(block, event)) for block in blocks if (event := _data_of(block)) is not None]
         oldest = blocks[-1].block.prev_block_hash
     if since is not None and oldest != since:
         raise input_was_replaced(dataset_id, since)
-    before = None if since is None or not events else await _watermark_at(dataset, since)
-    return InputNews(position, tuple(events[::-1]), before)
+    before = None if since is None or not came else await _watermark_at(dataset, since)
+    came.reverse()
+    return InputNews(position, tuple(event for event, _ in came), before, tuple(arrival for _, arrival in came))
+
+
+def _arrived(block: HashedBlock, event: DataEvent) -> Arrival:
+    return arrival_of(block, 0 if event.new_data is None else len(event.new_data.offset_interval))
 
 
 async def _watermark_at(dataset: Dataset, head: Multihash) -> Instant | None:

@@ -1,7 +1,8 @@
 """What a derivative dataset has not seen of its inputs yet, and what is said of that in its next block.
 
 Nothing here reads or computes: from where the derivative stands and what came to its inputs follows the next step
-(spec: Derivative Transformations, Watermarks). All new blocks of all inputs go into one step.
+(spec: Derivative Transformations, Watermarks). All new blocks of all inputs go into one step, unless they
+have very many records (``batches``).
 """
 
 from __future__ import annotations
@@ -27,16 +28,21 @@ from opendatafabric.metadata.slices import Checkpoint, DataSlice, OffsetInterval
 from opendatafabric.metadata.transform import TransformInput
 from opendatafabric.multihash import Multihash
 from pipeline.commit import Position, known_event
+from pipeline.transform.batches import Arrival
 from pipeline.transform.input_block import InputBlock, input_blocks
 
 
 @dataclass(frozen=True, slots=True)
 class InputNews:
-    """Where an input stands, its blocks of data since the last step, oldest first, and its watermark before them."""
+    """Where an input stands, its blocks of data since the last step, oldest first, and its watermark before them.
+
+    ``arrivals`` are when and with which blocks these came.
+    """
 
     position: Position
     events: tuple[DataEvent, ...] = ()
     watermark_before: Instant | None = None
+    arrivals: tuple[Arrival, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +69,12 @@ class PlannedInput:
 
 @dataclass(frozen=True, slots=True)
 class TransformPlan:
-    """The next step of a derivative at ``position``."""
+    """The next step of a derivative at ``position``; with ``is_cut`` there will be more to do after it."""
 
     position: Position
     transform: SetTransform
     inputs: tuple[PlannedInput, ...]
+    is_cut: bool = False
 
     @property
     def engine(self) -> str:

@@ -7,7 +7,7 @@ one that comes second finds the head moved, and fails.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +15,9 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import HashMismatch
 from opendatafabric.instant import Instant
 from opendatafabric.layout import checkpoint_key
+from opendatafabric.limits import STEP_RECORDS_MAX
 from opendatafabric.multihash import Multihash
-from pipeline.commit import Outcome, position_of, run_commit
+from pipeline.commit import Outcome, Position, position_of, run_commit
 from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
 from pipeline.engine_records import MadeBy, note_maker
 from pipeline.given_slices import give_object, give_slice
@@ -41,10 +42,12 @@ async def transform(
     *,
     system_time: Instant,
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE,
+    records_max: int = STEP_RECORDS_MAX,
 ) -> Outcome | None:
-    """Bring a derivative up to date with its inputs; ``None`` if nothing is new in them, or one has no schema yet.
+    """Make the next step of a derivative; ``None`` if nothing is new in its inputs, or one has no schema yet.
 
-    Engines that are ``elsewhere`` are asked instead of ours.
+    It takes all that is new, but what has more than ``records_max`` records only in several steps. Engines that are
+    ``elsewhere`` are asked instead of ours.
 
     Raises:
         UnsupportedOperation: no derivative, or its inputs were changed in a way that chains do not allow.
@@ -55,19 +58,49 @@ async def transform(
         EngineUnavailable, EngineFailed, EngineDied: there is no engine, it failed, or it ended in the middle.
         RefConflict, ChainError, StorageError: as ``run_commit``; the head has not moved then either.
     """
-    async with folders_of(engine) as folders:
-        chains = KnownChains(folders.chains)
-        await chains.recall(dataset)
-        plan, inputs = await planned_step(await position_of(dataset), _recalled(find, chains))
-        if not plan.is_due:
-            return None
-        step = await make_step(plan, inputs, dataset, engine, folders, system_time=system_time, elsewhere=elsewhere)
-        planned = step.planned(plan.position, system_time)
-        outcome = await run_commit(dataset, planned)
-        if step.event is not None:
-            await note_maker(dataset, before=outcome.old_head, step=planned.blocks[-1], made_by=step.made_by)
-        await chains.note(dataset, outcome.new_head, plan.position.state)
-        return outcome
+    while True:
+        async with folders_of(engine) as folders:
+            chains = KnownChains(folders.chains)
+            await chains.recall(dataset)
+            position = await position_of(dataset)
+            plan, inputs = await planned_step(position, _recalled(find, chains), records_max=records_max)
+            if not plan.is_due:
+                return None
+            step = await make_step(plan, inputs, dataset, engine, folders, system_time=system_time, elsewhere=elsewhere)
+            if step.event is None and plan.is_cut:
+                records_max *= 2  # no block says that these records were read: they are read with the next ones
+                continue
+            outcome = await _committed(dataset, step, position, system_time)
+            await chains.note(dataset, outcome.new_head, position.state)
+            return outcome
+
+
+async def _committed(dataset: Dataset, step: MadeStep, position: Position, system_time: Instant) -> Outcome:
+    planned = step.planned(position, system_time)
+    outcome = await run_commit(dataset, planned)
+    if step.event is not None:
+        await note_maker(dataset, before=outcome.old_head, step=planned.blocks[-1], made_by=step.made_by)
+    return outcome
+
+
+async def all_steps(
+    dataset: Dataset,
+    find: FindInput,
+    engine: Engine,
+    *,
+    clock: Callable[[], Instant],
+    elsewhere: EnginesElsewhere = NONE_ELSEWHERE,
+    records_max: int = STEP_RECORDS_MAX,
+) -> AsyncIterator[Outcome]:
+    """Step after step until nothing is new; all as in ``transform``. Steps that were made before an error stay."""
+    while True:
+        outcome = await transform(
+            dataset, find, engine, system_time=clock(), elsewhere=elsewhere, records_max=records_max
+        )
+        if outcome is not None:
+            yield outcome
+        if outcome is None or not outcome.changed:
+            return
 
 
 def _recalled(find: FindInput, chains: KnownChains) -> FindInput:
