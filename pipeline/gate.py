@@ -125,7 +125,7 @@ def _checked_nodes(frame: DataFrame) -> list[Node]:
     if not plan.deterministic():
         raise InvalidQuery("the query gives another result each time", hint="leave out what depends on chance")
     nodes: list[Node] = json.loads(plan.toJSON())
-    for expression in _expressions(nodes):
+    for expression in expressions(nodes):
         _check_times(expression)
     return nodes
 
@@ -262,16 +262,16 @@ def _refused_node(sql: str, kind: str) -> InvalidQuery:
     return InvalidQuery(f"the query uses what queries may not: {short}{place_of(sql, word)}", hint=hint)
 
 
-def _expressions(value: object) -> Iterator[list[Node]]:
+def expressions(value: object) -> Iterator[list[Node]]:
     """Every list of nodes, parents before children, as Spark writes trees."""
     if isinstance(value, list):
         if value and isinstance(value[0], dict) and "num-children" in value[0]:
             yield value
         for item in value:
-            yield from _expressions(item)
+            yield from expressions(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _expressions(item)
+            yield from expressions(item)
 
 
 def _check_times(nodes: list[Node]) -> None:

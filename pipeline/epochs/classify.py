@@ -25,7 +25,11 @@ SUBQUERIES: Final = frozenset({"Exists", "LateralSubquery", "ListQuery", "Scalar
 _ONE_STEP: Final = "use the engine 'spark' without this version, whose queries see the records of one step together"
 
 _REFUSED: Final = {
-    "Aggregate": (("group", "distinct"), f"leave GROUP BY, DISTINCT and aggregate functions out, or {_ONE_STEP}"),
+    "Aggregate": (
+        ("group", "distinct"),
+        "group by a window: GROUP BY window(event_time, '1 hour'); or leave GROUP BY, DISTINCT and aggregates out, or "
+        + _ONE_STEP,
+    ),
     "Distinct": (("distinct", "union"), "leave DISTINCT out, and write UNION ALL instead of UNION"),
     "Join": (("join",), f"leave the join out, or {_ONE_STEP}"),
     "LateralJoin": (("lateral",), "write LATERAL VIEW explode(…)"),
@@ -51,7 +55,7 @@ def check_stateless(sql: str, plan: Sequence[Node]) -> None:
     for node in plan:
         kind = _short(node)
         if kind not in STATELESS and not _is_input(node):
-            raise _refused(sql, kind)
+            raise refused(sql, kind)
         if any(_short(part) in SUBQUERIES for part in walk(node)):
             raise InvalidQuery(
                 "the query has a subquery among its expressions, which needs all records at once", hint=_ONE_STEP
@@ -63,7 +67,8 @@ def _is_input(node: Node) -> bool:
     return _short(node) in _LEAVES and POSITION in names[-1:]
 
 
-def _refused(sql: str, kind: str) -> InvalidQuery:
+def refused(sql: str, kind: str) -> InvalidQuery:
+    """For a part of the query that needs more than one record: with its place, and what to write instead."""
     words, hint = _REFUSED.get(kind, ((), "select, filter, LATERAL VIEW and UNION ALL"))
     place = next(filter(None, (place_of(sql, word) for word in words)), "")
     return InvalidQuery(f"the query needs more than one record at a time: {kind}{place}", hint=hint)

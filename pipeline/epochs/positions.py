@@ -1,7 +1,7 @@
-"""Carries a hidden column of the inputs through a query, so that each row of the result says where it came from.
+"""Carries a hidden column of the inputs through a query, so that what is made of a record still says which one it was.
 
-For plans of ``classify`` alone: it is added to every list of columns on the way up. The text of the query cannot reach
-it, and ``*`` does not give it.
+For plans of ``classify``, and what windows add to them: it is added to every list of columns on the way up. The text of
+the query cannot reach it, and ``*`` does not give it.
 """
 
 from __future__ import annotations
@@ -12,32 +12,42 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.epochs.classify import check_stateless
-from pipeline.gate import AnalyzedQuery, class_of
+from pipeline.gate import AnalyzedQuery, Node, class_of
 
 
 def check_query(query: AnalyzedQuery) -> None:
     """``check_stateless`` of the plan that Spark has of it."""
-    has_parts = any(class_of(node).endswith(".WithCTE") for node in query.nodes)
-    nodes = json.loads(_plan_of(query.frame).toJSON()) if has_parts else query.nodes
-    check_stateless(query.sql, nodes)
+    check_stateless(query.sql, nodes_of(query))
+
+
+def nodes_of(query: AnalyzedQuery) -> list[Node]:
+    """The nodes of its plan; parts by WITH stand where they are used."""
+    if not any(class_of(node).endswith(".WithCTE") for node in query.nodes):
+        return query.nodes
+    nodes: list[Node] = json.loads(plan_of(query.frame).toJSON())
+    return nodes
 
 
 def with_positions(frame: DataFrame) -> DataFrame:
     """The same rows in the same order, the hidden column behind the others."""
     session: Any = frame.sparkSession
+    return frame_of(session, Carrier(session).on_top(plan_of(frame))[0])
+
+
+def frame_of(session: SparkSession, plan: Any) -> DataFrame:
+    """What a plan gives."""
     java: Any = session.sparkContext._jvm
-    plan = _Carrier(session).on_top(_plan_of(frame))[0]
     return DataFrame(java.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
 
 
-def _plan_of(frame: DataFrame) -> Any:
+def plan_of(frame: DataFrame) -> Any:
     """With names looked up; parts by WITH stand where they are used."""
     java: Any = frame.sparkSession.sparkContext._jvm
     inline = java.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False)
     return inline.apply(frame._jdf.queryExecution().analyzed())
 
 
-class _Carrier:
+class Carrier:
     """Rewrites a plan from its leaves upward; each part comes with the attribute that is carried in it."""
 
     def __init__(self, session: SparkSession) -> None:
@@ -47,22 +57,31 @@ class _Carrier:
 
     def on_top(self, plan: Any) -> tuple[Any, Any]:
         """The plan with its own columns and the hidden one last."""
-        inner, hidden = self._carried(plan)
+        inner, hidden = self.carried(plan)
         return self._project(plan.output().appended(hidden), inner), hidden
 
-    def _carried(self, plan: Any) -> tuple[Any, Any]:
+    def carried(self, plan: Any) -> tuple[Any, Any]:
+        """The plan with the hidden one among its columns, where it need not be the last."""
         children = plan.children()
         below = [children.apply(index) for index in range(children.size())]
         if not below:
             return plan, plan.output().last()
         if len(below) > 1:
             return self._united(plan, below)
-        child, hidden = self._carried(below[0])
+        child, hidden = self.carried(below[0])
         if plan.nodeName() in ("SubqueryAlias", "View"):
             return child, hidden
         if plan.nodeName() == "Project":
             return self._project(plan.projectList().appended(hidden), child), hidden
+        if plan.nodeName() == "Expand":
+            return self._expanded(plan, child, hidden), hidden
         return plan.withNewChildren(self._to_seq([child])), hidden
+
+    def _expanded(self, expand: Any, child: Any, hidden: Any) -> Any:
+        """Of rows that become several, each has it."""
+        before = expand.projections()
+        lists = self._to_seq([before.apply(index).appended(hidden) for index in range(before.size())])
+        return expand.copy(lists, expand.output().appended(hidden), child)
 
     def _united(self, union: Any, below: list[Any]) -> tuple[Any, Any]:
         """Columns are united by their places; the first part gives them their names."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from opendatafabric.data.changelog import OperationType, check_operations
 from opendatafabric.data.slice_format import TIMESTAMP
@@ -54,8 +55,10 @@ class TaggedRecords:
     @property
     def times(self) -> Integers:
         """Event times in milliseconds; of those that have none, ``NO_WATERMARK``, so that they are late for all."""
-        column = self.records.column(self.event_time).cast(TIMESTAMP).cast(pa.int64())
-        times: Integers = column.fill_null(NO_WATERMARK).to_numpy()
+        column = self.records.column(self.event_time)
+        if pa.types.is_timestamp(column.type):
+            column = pc.floor_temporal(column, unit="millisecond")
+        times: Integers = column.cast(TIMESTAMP).cast(pa.int64()).fill_null(NO_WATERMARK).to_numpy()
         return times
 
     def only(self, wanted: Mask) -> TaggedRecords:
@@ -67,6 +70,10 @@ class TaggedRecords:
             self.operations[wanted],
             self.late_before[wanted],
         )
+
+    def none(self) -> TaggedRecords:
+        """The same columns without any record."""
+        return self.only(np.zeros(len(self), bool))
 
     def followed_by(self, later: TaggedRecords) -> TaggedRecords:
         """Those of both, of the same columns."""

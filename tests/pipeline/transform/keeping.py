@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from opendatafabric.layout import checkpoint_key
 from pipeline.epochs.checkpoint import read_checkpoint, write_checkpoint
-from pipeline.epochs.records import NO_WATERMARK, TaggedRecords, in_milliseconds, tagged_records
+from pipeline.epochs.records import TaggedRecords, in_milliseconds, tagged_records
 from pipeline.transform.made import checkpoint_in
 from pipeline.transform.request import TransformRequest
 from tests.pipeline.local_engine import LocalEngine
@@ -41,7 +41,7 @@ def _all(request: TransformRequest) -> list[TaggedRecords]:
     new = [tagged_records(each, in_milliseconds(request.memory.watermark_before)) for each in request.inputs]
     if request.memory.checkpoint is None:
         return new
-    before = read_checkpoint(request.memory.checkpoint, [each.only(each.times < NO_WATERMARK) for each in new])
+    before = read_checkpoint(request.memory.checkpoint, [each.none() for each in new])
     return [one.followed_by(other) for one, other in zip(before, new, strict=True)]
 
 

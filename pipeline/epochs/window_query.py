@@ -1,0 +1,107 @@
+"""Windows in Spark: the records whose windows a step closes go through the query, all else waits or is forgotten."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from opendatafabric.data.changelog import OperationType
+from pipeline.epochs.grouping import Grouping
+from pipeline.epochs.multiplicity import Counted, counted
+from pipeline.epochs.query import EpochQuery
+from pipeline.epochs.records import NO_WATERMARK, EpochResult, EpochStep, Integers, TaggedRecords
+from pipeline.epochs.row_order import in_canonical_order
+from pipeline.epochs.window_shape import WindowShape
+from pipeline.epochs.windows import FixedWindows, SessionWindows
+
+_MICROSECONDS: Final = 1_000
+_NEVER: Final = int(np.iinfo(np.int64).max)
+
+
+def run_windows(shape: WindowShape, step: EpochStep, query: EpochQuery) -> EpochResult:
+    """The rows of the windows that are closed by the step, and the records of those that are not."""
+    if isinstance(shape.windows, FixedWindows):
+        rows, kept = _fixed(shape, shape.windows, step, query)
+    else:
+        rows, kept = _sessions(shape, shape.windows, step, query)
+    vocabulary = query.request.vocabulary
+    appends = pa.repeat(pa.scalar(int(OperationType.APPEND), pa.int32()), len(rows))
+    if vocabulary.event_time_column in rows.column_names:
+        rows = in_canonical_order(rows, vocabulary.event_time_column)
+    return EpochResult(rows.append_column(vocabulary.operation_type_column, appends), kept)
+
+
+def _fixed(
+    shape: WindowShape, windows: FixedWindows, step: EpochStep, query: EpochQuery
+) -> tuple[pa.Table, tuple[TaggedRecords, ...]]:
+    chosen = [(each, _closing(each, windows, step)) for each in step.inputs]
+    with query.over(*_tables(chosen)) as frame:
+        rows = Grouping(frame, shape.grouped_at).by_record().toArrow()
+    ends = [windows.last_ends(each.times) for each in step.inputs]
+    kept = [
+        each.only((end > step.watermark) & (end > each.late_before) & (each.times > NO_WATERMARK))
+        for each, end in zip(step.inputs, ends, strict=True)
+    ]
+    return rows, tuple(kept)
+
+
+def _closing(tagged: TaggedRecords, windows: FixedWindows, step: EpochStep) -> Counted:
+    """The records of an input that are in a window which ends now, and for which windows each of them counts."""
+    before = np.full(len(tagged), step.watermark_before)
+    there = windows.close_between(tagged.times, before, step.watermark) & (tagged.times > NO_WATERMARK)
+    rows = np.flatnonzero(there)
+    some = tagged.only(there)
+    found = counted(some, np.maximum(some.late_before, step.watermark_before), step.watermark)
+    found = found.only(windows.close_between(some.times[found.rows], found.after, found.until))
+    return Counted(rows[found.rows], found.after, found.until)
+
+
+def _sessions(
+    shape: WindowShape, windows: SessionWindows, step: EpochStep, query: EpochQuery
+) -> tuple[pa.Table, tuple[TaggedRecords, ...]]:
+    timely = [each.only((each.times > each.late_before) & (each.times > NO_WATERMARK)) for each in step.inputs]
+    bounds = [np.full(len(each), step.watermark_before) for each in timely]
+    chosen = [(each, counted(each, after, step.watermark)) for each, after in zip(timely, bounds, strict=True)]
+    with query.over(*_tables(chosen)) as frame:
+        grouping, reached = Grouping(frame, shape.grouped_at), _microseconds(step.watermark)
+        rows = grouping.by_window(_microseconds(step.watermark_before), reached).toArrow()
+        oldest = _oldest_open(grouping.sessions().toArrow(), step.watermark)
+    return rows, tuple(each.only((each.times >= oldest) | (each.times > step.watermark)) for each in timely)
+
+
+def _tables(chosen: list[tuple[TaggedRecords, Counted]]) -> tuple[list[pa.Table], list[Any]]:
+    """The records themselves, and the bounds of the windows for which they count, in microseconds."""
+    tables = [_with_one_zero(tagged.records.take(pa.array(found.rows))) for tagged, found in chosen]
+    bounds = [
+        pa.StructArray.from_arrays([_in_microseconds(found.after), _in_microseconds(found.until)], ["after", "until"])
+        for _, found in chosen
+    ]
+    return tables, bounds
+
+
+def _in_microseconds(moments: Integers) -> pa.Array:
+    known = moments != NO_WATERMARK
+    return pa.array(np.where(known, np.where(known, moments, 0) * _MICROSECONDS, NO_WATERMARK), pa.int64())
+
+
+def _with_one_zero(records: pa.Table) -> pa.Table:
+    """Of the two zeros of floating numbers the least is either."""
+    for place, field in enumerate(records.schema):
+        if pa.types.is_float32(field.type) or pa.types.is_float64(field.type):
+            zero = pa.scalar(0.0, field.type)
+            records = records.set_column(place, field, pc.add(records.column(place), zero))
+    return records
+
+
+def _oldest_open(sessions: pa.Table, watermark: int) -> int:
+    """Where the first of those begins that end after the watermark."""
+    starts, ends = (column.to_numpy() for column in sessions.columns)
+    still_open = starts[ends > _microseconds(watermark)]
+    return int(still_open.min() // _MICROSECONDS) if len(still_open) else _NEVER
+
+
+def _microseconds(moment: int) -> int:
+    return moment if moment == NO_WATERMARK else moment * _MICROSECONDS
