@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def notes(folder: Path, *, fresh: bool = False, later_s: float = 0.0) -> ProvedNotes:
-    now = folder.stat().st_mtime + later_s
+    now = time.time() + later_s
     return ProvedNotes(folder.parent / "notes", PLACE, fresh=fresh, now=lambda: now)
 
 
