@@ -22,7 +22,7 @@ def run_queries(pieces: Iterator[pa.Table], steps: Sequence[SqlQueryStep]) -> It
     """The result of the last step; errors as ``run_preprocess``."""
     first = next(pieces)
     with told_as_ours():
-        goes_row_by_row = _goes_row_by_row(planned_steps({"input": first.slice(0, 0)}, steps))
+        goes_row_by_row = _goes_row_by_row(planned_steps({"input": first.slice(0, 0)}, steps, for_the_plan=True))
     pieces = chain([first], pieces)
     for piece in pieces if goes_row_by_row else iter([pa.concat_tables(pieces)]):
         with told_as_ours():
