@@ -7,10 +7,7 @@ times as many rows, with the memory that it takes; and for one row, at the first
 
 from __future__ import annotations
 
-import atexit
 import statistics
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,10 +17,9 @@ import pyarrow.parquet as pq
 from benchmarks.harness import Goal, Question, Way, cpu_seconds, main
 from benchmarks.merge import COLUMNS, Root, rows
 from benchmarks.plain_spark import plain_spark
-from benchmarks.processes import Server, command_of, forget_peak, peak_mib, scratch
+from benchmarks.processes import scratch
+from benchmarks.spark_worker import Worker
 from opendatafabric.metadata.sources import MergeStrategyAppend
-from pipeline.worker_client import WorkerClient
-from pipeline.worker_place import WorkerOptions, WorkerPlace
 
 ROWS = 3_000_000
 INGESTS = 1_000
@@ -32,34 +28,6 @@ PYARROW_MAX = 4.0
 SPARK_MIN = 0.6
 GROWTH_MAX = 1.5
 ONE_ROW_S_MAX = 0.3
-
-
-class Worker:
-    """A worker of our own, its clients and what it takes."""
-
-    def __init__(self) -> None:
-        self._place, options = scratch("worker"), WorkerOptions()
-        self._place.chmod(0o700)
-        WorkerPlace(self._place)
-        command = [sys.executable, "-m", "pipeline.worker", str(self._place), options.to_json()]
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        self._server = Server(0, [process])
-        atexit.register(self._server.stop)
-        self.client = WorkerClient(self._place, options)
-
-    def cpu(self) -> float:
-        return cpu_seconds() + self._server.cpu()
-
-    def forget_peak(self) -> None:
-        forget_peak(self._engine())
-
-    def peak_mib(self) -> float:
-        """Of the engine, without its JVM."""
-        return peak_mib(self._engine())
-
-    def _engine(self) -> int:
-        (engine,) = [each for each in self._server.family() if b"\0pipeline.engine\0" in command_of(each)]
-        return engine
 
 
 def many_rows(quick: bool) -> Question:

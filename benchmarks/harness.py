@@ -1,9 +1,9 @@
 """How a benchmark measures: interleaved rounds, medians, ratios, one table.
 
 A benchmark is a module ``benchmarks/<question>.py`` with functions ``(quick: bool) -> Question``; ``main(ask, …)``
-makes it a command (``--json``, ``--rounds N``, ``--quick``). The ways to do the same work are measured in turns,
-round after round, because the machine is never as quiet in one minute as in the next; CPU seconds are the figure to
-trust, wall seconds are shown beside them. Every goal is a ratio of two ways measured in the same rounds.
+makes it a command (``--json``, ``--rounds N``, ``--quick``, ``--only WORD``). The ways to do the same work are measured
+in turns, round after round, because the machine is never as quiet in one minute as in the next; CPU seconds are the
+figure to trust, wall seconds are shown beside them. Every goal is a ratio of two ways measured in the same rounds.
 """
 
 from __future__ import annotations
@@ -190,16 +190,24 @@ def main(*questions: Callable[[bool], Question]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--quick", action="store_true", help="small data")
+    parser.add_argument("--quick", action="store_true", help="small data, for a first look: no results are kept")
+    parser.add_argument("--only", metavar="WORD", default="", help="the questions whose function has it in its name")
     arguments = parser.parse_args()
     results = []
-    for ask in questions:
+    for ask in (each for each in questions if arguments.only in each.__name__):
         result = measure(ask(arguments.quick), arguments.rounds)
         results.append(as_dict(result))
         if not arguments.json:
             print(table(result), flush=True)
     if arguments.json:
         print(json.dumps(results, indent=2))
-    RESULTS.mkdir(exist_ok=True)
-    name = Path(sys.argv[0]).stem
-    (RESULTS / f"{name}.json").write_text(json.dumps(results, indent=2) + "\n")
+    if not arguments.quick:
+        keep(RESULTS / f"{Path(sys.argv[0]).stem}.json", results, are_all=not arguments.only)
+
+
+def keep(file: Path, results: list[dict[str, object]], *, are_all: bool = True) -> None:
+    """In the place of what was found before, of the same questions if these are not all."""
+    file.parent.mkdir(exist_ok=True)
+    known = [] if are_all or not file.exists() else json.loads(file.read_text())
+    titled = {each["title"]: each for each in [*known, *results]}
+    file.write_text(json.dumps(list(titled.values()), indent=2) + "\n")

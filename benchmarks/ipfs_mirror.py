@@ -229,8 +229,9 @@ def main() -> int:
         "appends": {str(count): asdict(cost) for count, cost in measured.items()},
         "ratios": verdicts(measured),
     }
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "ipfs_mirror.json").write_text(json.dumps(result, indent=2) + "\n")
+    if not arguments.quick:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / "ipfs_mirror.json").write_text(json.dumps(result, indent=2) + "\n")
     if arguments.json:
         print(json.dumps(result))
     else:

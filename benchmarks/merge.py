@@ -88,7 +88,7 @@ class Root:
             system_time=Instant.from_datetime(BEGIN),
             resolve_input=lambda _: None,
         )
-        asyncio.run(self._dataset().append(blocks, expected_head=None))
+        asyncio.run(self.dataset().append(blocks, expected_head=None))
 
     def ingest(self, *files: Path) -> Root:
         for file in files:
@@ -96,7 +96,7 @@ class Root:
         return self
 
     def mark(self) -> Root:
-        self._head = asyncio.run(self._dataset().head())
+        self._head = asyncio.run(self.dataset().head())
         shutil.rmtree(self.folder / "marked", ignore_errors=True)
         shutil.copytree(self._projections, self.folder / "marked", copy_function=_link)
         return self
@@ -112,16 +112,20 @@ class Root:
 
     def slice(self) -> Path:
         """The only slice there is."""
-        (found,) = (self.folder / "dataset" / "data").iterdir()
+        (found,) = self.slices()
         return found
 
-    def _dataset(self) -> Dataset:
+    def slices(self) -> list[Path]:
+        """All that there are, in any order."""
+        return list((self.folder / "dataset" / "data").iterdir())
+
+    def dataset(self) -> Dataset:
         """Opened anew, as by each command."""
         return Dataset(LocalObjectStore(self.folder / "dataset"), LocalRefStore(self.folder / "dataset"))
 
     async def _ingest(self, file: Path) -> None:
         await ingest(
-            self._dataset(),
+            self.dataset(),
             self._engine,
             Given(file),
             choose=lambda position: push_source(position.state, None),
@@ -129,7 +133,7 @@ class Root:
         )
 
     async def _put_back(self) -> None:
-        dataset = self._dataset()
+        dataset = self.dataset()
         await dataset.refs.compare_and_swap(HEAD, expected=await dataset.head(), new=self._head)
         shutil.rmtree(self._projections)
         shutil.copytree(self.folder / "marked", self._projections, copy_function=_link)

@@ -23,8 +23,11 @@ _LENGTH: Final = struct.Struct("!i")
 
 
 def partitions(frame: DataFrame) -> Iterator[pa.Table]:
-    """At least one piece, the first of them empty; errors are those of ``toArrow``."""
+    """At least one piece; errors are those of ``toArrow``."""
     found = _Partitions(frame)
+    if found.count <= 1:
+        yield frame.toArrow()
+        return
     yield found.schema.empty_table()
     cores = frame.sparkSession.sparkContext.defaultParallelism
     with _threads(cores) as threads:
