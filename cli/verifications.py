@@ -16,7 +16,7 @@ from opendatafabric.multihash import Multihash
 from pipeline.pull_order import inputs_first
 from pipeline.transform.input_chains import inputs_in
 from repo_server.config import Settings
-from repo_server.ingesting import ForeignEngine
+from repo_server.ingesting import ForeignEngine, other_sparks
 from storage.dataset import Dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry, Repository
@@ -65,7 +65,14 @@ async def verify_all(
         verdicts: dict[DatasetId, Verdict] = {}
         find = _nowhere if home is None else inputs_in(home)
         settings = Settings()
-        replay = Replay(find, ForeignEngine(settings), options.timeout_s, verdicts, settings.engines_elsewhere)
+        replay = Replay(
+            find,
+            ForeignEngine(settings),
+            options.timeout_s,
+            verdicts,
+            settings.engines_elsewhere,
+            {"spark": other_sparks(settings)},
+        )
         for place in places if home is None else await _ordered(places, home, recursive=options.recursive):
             recorded = await _verified(place, replay, _room_for(place, repository, room), options)
             if recorded.report.dataset_id is not None:

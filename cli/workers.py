@@ -21,7 +21,7 @@ from pipeline.poll_job import PollJob
 from pipeline.transform.derive_job import DeriveJob
 from pipeline.worker_client import WorkerClient
 from repo_server.config import Settings, allowed_variables
-from repo_server.ingesting import ForeignEngine
+from repo_server.ingesting import ForeignEngine, other_sparks
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
 from verify.lookout import Lookout
@@ -83,7 +83,8 @@ def _kinds(
         LOG.warning("verdicts are not signed: no place for the key is known (ODF_ATTESTATION_KEY_FILE)")
     room = ReportRoom(catalog.reports, settings.reports_kept, attester)
     engine, notes = ForeignEngine(settings), notes_folder()
-    verifying = VerifyJob(repository, engine, room, settings.engines_elsewhere, notes)
+    versions = {"spark": other_sparks(settings)}
+    verifying = VerifyJob(repository, engine, room, settings.engines_elsewhere, versions, notes)
 
     async def poll(job: ClaimedJob) -> dict[str, object]:
         return await polling.run(job.id.dataset_id, foreign=job.foreign)

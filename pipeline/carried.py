@@ -13,6 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from opendatafabric.errors import MalformedData
+from pipeline.spark_api import frame_of_records
 
 _WIDER: Final = {
     pa.uint8(): pa.int16(),
@@ -35,8 +36,7 @@ def to_frame(session: SparkSession, records: pa.Table) -> DataFrame:
         MalformedData: a type that Spark cannot hold; names the column.
     """
     carried = records.cast(_carried_schema(records.schema), safe=False)
-    frame: DataFrame = session.createDataFrame(carried)  # type: ignore[arg-type,unused-ignore]
-    return frame
+    return frame_of_records(session, carried)
 
 
 def spark_schema(schema: pa.Schema) -> StructType:

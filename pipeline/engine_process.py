@@ -152,7 +152,8 @@ class EngineProcess:
                 kill_group(self._process.pid)
 
     def _command(self) -> list[str]:
-        return [sys.executable, "-P", "-m", self._options.engine, str(self._place.root), self._options.to_json()]
+        python, options = self._options.python or sys.executable, self._options
+        return [python, "-P", "-m", options.engine, str(self._place.root), options.to_json()]
 
     def _environment(self) -> dict[str, str]:
         work = str(self._place.work)

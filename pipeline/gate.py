@@ -32,6 +32,7 @@ from pipeline.gate_lists import (
     ORDERED,
     PHRASES,
 )
+from pipeline.spark_api import frame_of
 from pipeline.sql_text import first_unclear_time, line_and_column, names_the_clock, place_of, tokens
 
 _ANALYSIS: Final = "org.apache.spark.sql.catalyst.analysis."
@@ -107,9 +108,8 @@ def analyzed(
         InvalidQuery, LimitExceeded: as ``admit``; also names and types that do not fit.
     """
     query = admit(session, sql, relations, rows_in_order=rows_in_order)
-    java: Any = session.sparkContext._jvm
     try:
-        frame = DataFrame(java.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, query.plan), session)
+        frame = frame_of(session, query.plan)
     except (Py4JJavaError, PySparkException) as error:
         raise InvalidQuery(f"the query does not hold: {_told(error)}") from None
     return AnalyzedQuery(sql, frame, _checked_nodes(frame))

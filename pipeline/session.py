@@ -24,6 +24,7 @@ from opendatafabric.errors import EngineUnavailable
 from opendatafabric.multihash import Multihash, physical_hash
 from pipeline.cluster import LOCAL_MASTER, check_master, is_cluster
 from pipeline.jvm import Jvm
+from pipeline.spark_api import JAVA_PACKAGES_OF_VERSION
 
 FIXED: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
@@ -57,9 +58,6 @@ _JAVA_PACKAGES: Final = (
     "org.apache.spark.api.java.*",
     "org.apache.spark.api.python.*",
     "org.apache.spark.resource.*",
-    "org.apache.spark.sql.Encoders",
-    "org.apache.spark.sql.functions",
-    "org.apache.spark.sql.classic.*",
     "org.apache.spark.sql.api.python.*",
     "scala.Tuple2",
 )
@@ -166,7 +164,7 @@ def _gateway(jvm: Jvm) -> ClientServer:
         python_parameters=PythonParameters(port=0, eager_load=False),
     )
     gateway.proc = jvm.process
-    for name in _JAVA_PACKAGES:
+    for name in (*_JAVA_PACKAGES, *JAVA_PACKAGES_OF_VERSION):
         java_import(gateway.jvm, name)
     return gateway
 

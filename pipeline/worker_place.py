@@ -43,7 +43,8 @@ class WorkerOptions:
     """How a worker runs. A worker with other options than its client has is replaced when it is idle.
 
     ``memory_bytes_max`` counts all processes of the engine; ``readable`` are folders that jobs may read besides ``in``;
-    ``engine`` is the module that an engine runs. ``master`` and the file ``cluster_settings`` are as in ``cluster.py``.
+    ``engine`` is the module that an engine runs, in ``python`` or the same Python as the worker. ``master`` and the
+    file ``cluster_settings`` are as in ``cluster.py``.
     ``unsandboxed_foreign_queries`` lets queries of strangers run where there is no sandbox.
     """
 
@@ -58,6 +59,7 @@ class WorkerOptions:
     readable: tuple[str, ...] = ()
     unsandboxed_foreign_queries: bool = False
     engine: str = "pipeline.engine"
+    python: str | None = None
     jobs: Mapping[str, str] = field(default_factory=lambda: JOBS)
 
     def to_json(self) -> str:

@@ -19,10 +19,10 @@ from opendatafabric.limits import INGEST_BYTES_MAX, OBJECT_BYTES_MAX
 from pipeline.cluster import LOCAL_MASTER, check_master
 from pipeline.engine_contract.elsewhere import EnginesElsewhere, parse_engine_place
 from pipeline.worker_place import WorkerOptions
+from repo_server.setting_values import engine_places, place, versions_of_spark, words
 from storage.ipfs.access import IpfsAccess
-from storage.ipfs.node_place import NodePlace, is_node_address, parse_node_place
-from storage.open import scheme_of
-from storage.s3.location import SCHEMES, S3Location, parse_s3_address
+from storage.ipfs.node_place import NodePlace
+from storage.s3.location import S3Location
 
 
 class Tenancy(Enum):
@@ -39,29 +39,7 @@ class MetricsAccess(Enum):
     PUBLIC = "public"
 
 
-def _place(given: object) -> object:
-    """Addresses in S3 and at IPFS nodes become locations; the rest are folders."""
-    if isinstance(given, str) and scheme_of(given) in SCHEMES:
-        return parse_s3_address(given)
-    return parse_node_place(given) if isinstance(given, str) and is_node_address(scheme_of(given)) else given
-
-
-def _words(given: object) -> object:
-    """Several addresses or names in one text."""
-    return tuple(given.split()) if isinstance(given, str) else given
-
-
-def _engine_addresses(given: dict[str, str]) -> dict[str, str]:
-    """Names in lower case, as they are compared."""
-    for name, place in given.items():
-        try:
-            parse_engine_place(place)
-        except MalformedInput as error:
-            raise ValueError(f"engine {name}: {error.message}; expected: {error.expected}") from None
-    return {name.lower(): place for name, place in given.items()}
-
-
-Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(_place)]
+Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(place)]
 
 
 class Settings(BaseSettings):
@@ -101,7 +79,7 @@ class Settings(BaseSettings):
     scrub_bytes_per_s: float = Field(
         10_485_760, gt=0, description="how fast everything is read again in a scrub, in bytes a second"
     )
-    scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+    scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         (), description="sound copies to heal from besides the mirrors, parted by blanks; {alias} stands for a name"
     )
     reports_kept: int = Field(
@@ -216,7 +194,11 @@ class Settings(BaseSettings):
     spark_unsandboxed_foreign_queries: bool = Field(
         False, description="let queries of strangers run where the kernel offers no sandbox"
     )
-    engines: Annotated[dict[str, str], AfterValidator(_engine_addresses)] = Field(
+    spark_environments: Annotated[dict[str, str], AfterValidator(versions_of_spark)] = Field(
+        default_factory=dict,
+        description='environments of Python with other versions of Spark, for replays, as JSON: {"3.5.0": "/opt/…"}',
+    )
+    engines: Annotated[dict[str, str], AfterValidator(engine_places)] = Field(
         default_factory=dict, description='engines that run elsewhere, by name, as JSON: {"flink": "grpc://…:2884"}'
     )
     ethereum_nodes: dict[int, SecretStr] = Field(
@@ -235,7 +217,7 @@ class Settings(BaseSettings):
         description="network of containers of engines; one without a way out keeps their queries from going anywhere",
     )
     pipes: bool = Field(False, description="run the commands (Pipe) of one's own sources, walled in by the kernel")
-    source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)] = Field(
+    source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")

@@ -20,8 +20,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -169,10 +170,13 @@ def answer_of(outcome: Outcome) -> dict[str, Any]:
 
 
 class ForeignEngine:
-    """The Spark worker for files of strangers: their jobs run in a sandbox or not at all. Found when it is needed."""
+    """The Spark worker for files of strangers: their jobs run in a sandbox or not at all. Found when it is needed.
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    ``spark`` is one of the other versions of the settings, which has a worker of its own.
+    """
+
+    def __init__(self, settings: Settings, spark: str | None = None) -> None:
+        self._settings, self._spark = settings, spark
 
     def folders(self) -> AbstractContextManager[JobFolders]:
         """As the worker's client."""
@@ -184,4 +188,13 @@ class ForeignEngine:
         return await client.run(job, arguments, foreign=True, timeout_s=self._settings.ingest_s_max)
 
     def _client(self) -> WorkerClient:
-        return WorkerClient(self._settings.spark_worker_place, self._settings.spark_worker_options)
+        place, options = self._settings.spark_worker_place, self._settings.spark_worker_options
+        if self._spark is None:
+            return WorkerClient(place, options)
+        python = Path(self._settings.spark_environments[self._spark]) / "bin" / "python"
+        return WorkerClient(place / f"spark-{self._spark}", replace(options, python=str(python)))
+
+
+def other_sparks(settings: Settings) -> dict[str, Engine]:
+    """The other versions of Spark of the settings, by what they are called in reports."""
+    return {f"Spark {version}": ForeignEngine(settings, version) for version in settings.spark_environments}

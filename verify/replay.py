@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from opendatafabric.did import DatasetId
@@ -21,6 +22,7 @@ from opendatafabric.errors import (
     EngineUnavailable,
     HashMismatch,
     IncompatibleSchema,
+    InvalidQuery,
     MalformedBlock,
     NotFound,
     OdfError,
@@ -33,9 +35,11 @@ from opendatafabric.limits import REPLAY_STEP_S_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.metadata.slices import DataSlice
+from opendatafabric.metadata.transform import Transform
 from opendatafabric.multihash import Multihash
 from pipeline.commit import position_at
 from pipeline.engine_contract.elsewhere import NONE_ELSEWHERE, EnginesElsewhere
+from pipeline.epochs.version import is_in_epochs
 from pipeline.given_slices import give_slice
 from pipeline.ingest import Engine, folders_of
 from pipeline.transform.input_chains import FindInput, planned_step
@@ -70,12 +74,17 @@ _VERDICTS: Final[tuple[tuple[type[OdfError], StepVerdict], ...]] = (
 """What a failure says of a step, the first that fits."""
 
 
+OtherVersions = Mapping[str, Mapping[str, Engine]]
+"""By the name of an engine: its other versions by what reports call them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replay:
     """How steps are repeated: where inputs are, which engine computes, how long one step may take.
 
     ``verdicts`` are those of datasets that were verified before: what was made of an invalid one is invalid too.
-    Engines that are ``elsewhere`` are asked instead of ours.
+    Engines that are ``elsewhere`` are asked instead of ours. What one of ours does not give is asked of its
+    ``other_versions`` before it is called a mismatch.
     """
 
     find: FindInput
@@ -83,6 +92,12 @@ class Replay:
     timeout_s: float = REPLAY_STEP_S_MAX
     verdicts: Mapping[DatasetId, Verdict] = field(default_factory=dict)
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
+    other_versions: OtherVersions = field(default_factory=dict)
+
+    def others_for(self, transform: Transform) -> Mapping[str, Engine]:
+        """Those that may have made a step by that transform."""
+        is_ours = self.elsewhere.place_of(transform) is None and not is_in_epochs(transform)
+        return self.other_versions.get(transform.engine.lower(), {}) if is_ours else {}
 
     async def steps(self, dataset: Dataset, hashes: list[Multihash]) -> AsyncIterator[ReplayedStep]:
         """The steps among those blocks of a sound chain, the oldest first, each made again.
@@ -128,6 +143,29 @@ class _Step:
         differing = differing_inputs(self.event, plan)
         if differing:
             return self.ended(StepVerdict.MISMATCH, *differing)
+        try:
+            judged = await self._made_again(plan, inputs, replay)
+        except (InvalidQuery, IncompatibleSchema):
+            agreed = await self._by_another_version(plan, inputs, replay)
+            if agreed is None:
+                raise
+            return agreed
+        if judged.verdict is StepVerdict.VALID:
+            return judged
+        return await self._by_another_version(plan, inputs, replay) or judged
+
+    async def _by_another_version(
+        self, plan: TransformPlan, inputs: list[Dataset], replay: Replay
+    ) -> ReplayedStep | None:
+        """The first that gives what the block says. Those that fail say nothing."""
+        for name, engine in replay.others_for(plan.transform.transform).items():
+            with suppress(OdfError, TimeoutError):
+                judged = await self._made_again(plan, inputs, replace(replay, engine=engine))
+                if judged.verdict is StepVerdict.VALID:
+                    return replace(judged, agreed=name)
+        return None
+
+    async def _made_again(self, plan: TransformPlan, inputs: list[Dataset], replay: Replay) -> ReplayedStep:
         async with folders_of(replay.engine) as folders, asyncio.timeout(replay.timeout_s):
             made = await make_step(
                 plan,

@@ -64,6 +64,8 @@ class ReplayedStep:
     records_expected: int = 0
     records_found: int | None = None
     """``None`` if the engine gave nothing."""
+    agreed: str | None = None
+    """The other version of the engine that gives what the block says, where ours does not."""
 
     def as_dict(self) -> dict[str, object]:
         """Plain JSON values."""

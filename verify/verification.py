@@ -59,7 +59,9 @@ async def _replay(
 
 
 def findings_of(step: ReplayedStep) -> list[Finding]:
-    """What a report says of a step that is not valid: one finding for each difference."""
+    """What a report says of a step that is not valid, one finding for each difference; or not by our engine."""
+    if step.agreed is not None:
+        return [_agreed(step, step.agreed)]
     return [
         Finding(
             Check.TRANSFORMS,
@@ -74,3 +76,14 @@ def findings_of(step: ReplayedStep) -> list[Finding]:
         )
         for difference in step.differences
     ]
+
+
+def _agreed(step: ReplayedStep, by: str) -> Finding:
+    return Finding(
+        Check.TRANSFORMS,
+        "replay-other-version",
+        f"{by} gives what the block says, and ours gives something else",
+        Severity.WARNING,
+        sequence_number=step.sequence_number,
+        block_hash=step.block_hash,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from storage.repository import DatasetEntry
 from verify.integrity import EVERYTHING, Extent
 from verify.proved_notes import ProvedNotes
 from verify.recording import Recorded, Recorder
-from verify.replay import Replay
+from verify.replay import OtherVersions, Replay
 from verify.report import Severity
 from verify.report_room import ReportRoom
 
@@ -25,12 +25,13 @@ from verify.report_room import ReportRoom
 @dataclass(frozen=True, slots=True)
 class VerifyJob:
     """Verifies datasets of a repository. ``engine`` runs queries of strangers in a sandbox or not at all; engines that
-    are ``elsewhere`` are asked instead."""
+    are ``elsewhere`` are asked instead. ``other_versions`` are as in ``Replay``."""
 
     repository: DatasetRepository
     engine: Engine
     room: ReportRoom
     elsewhere: EnginesElsewhere = NONE_ELSEWHERE
+    other_versions: OtherVersions = field(default_factory=dict)
     notes_folder: Path | None = None
     """Where a run notes what it has proved, for the next one to go on if it is broken off."""
 
@@ -47,7 +48,12 @@ class VerifyJob:
         """
         entry = await self.repository.find(dataset_id)
         find = inputs_in(self.repository)
-        replay = Replay(find if may_read is None else readable(find, may_read), self.engine, elsewhere=self.elsewhere)
+        replay = Replay(
+            find if may_read is None else readable(find, may_read),
+            self.engine,
+            elsewhere=self.elsewhere,
+            other_versions=self.other_versions,
+        )
         recorder = Recorder(replay, self.room, may_read=may_read)
         extent = self._extent(entry)
         recorded = await recorder.verified(entry.dataset, str(entry.alias), progress=progress, extent=extent)

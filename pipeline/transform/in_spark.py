@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipeline.gate import AnalyzedQuery
-from pipeline.partitions import partitions
+from pipeline.spark_api import arrow_of, is_older
 from pipeline.spark_steps import last_step
 from pipeline.transform.request import TransformRequest
 from pipeline.transform.slice_scan import SliceScan
@@ -32,7 +32,7 @@ def run_transform(session: SparkSession, request: TransformRequest) -> Generator
     """The rows of the last step, piece by piece; errors as ``compute``."""
     with settings_inside(session, DIALECT):
         scans = {each.alias: SliceScan(session, each) for each in request.inputs}
-        if not (yield from _record_by_record(session, request, scans)):
+        if is_older() or not (yield from _record_by_record(session, request, scans)):
             yield _together(session, request, scans)
 
 
@@ -40,6 +40,8 @@ def _record_by_record(
     session: SparkSession, request: TransformRequest, scans: Mapping[str, SliceScan]
 ) -> Generator[pa.Table, None, bool]:
     """Whether the queries and the slices allow it, and if so the rows."""
+    from pipeline.partitions import partitions  # noqa: PLC0415 - what an older Spark has elsewhere
+
     found = {alias: scan.in_order() for alias, scan in scans.items()}
     inputs = {alias: records for alias, records in found.items() if records is not None}
     if len(inputs) < len(scans):
@@ -56,7 +58,7 @@ def _together(session: SparkSession, request: TransformRequest, scans: Mapping[s
     """The rows of queries that see all records at once."""
     inputs = {alias: scan.in_one_partition() for alias, scan in scans.items()}
     with last_step(session, inputs, request.steps, rows_in_order=True) as frame:
-        return frame.toArrow()
+        return arrow_of(frame)
 
 
 @contextmanager

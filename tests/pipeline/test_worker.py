@@ -276,3 +276,11 @@ def test_a_lock_is_free_again_when_its_holder_is_gone(tmp_path: Path) -> None:
         assert (first, second) == (True, False)
     with locked(tmp_path / "lock") as again:
         assert again
+
+
+async def test_an_engine_runs_in_the_python_that_it_is_given(client: Client, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\ntouch {tmp_path}/ran\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    assert await client(python=str(python)).run("echo", {"a": 1}) == {"a": 1}
+    assert (tmp_path / "ran").exists()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from pipeline.worker_place import WorkerOptions
 from repo_server.config import Settings
+from repo_server.ingesting import other_sparks
 
 
 def test_the_defaults_are_those_of_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,3 +56,18 @@ def test_the_worker_lives_in_the_cache_of_its_user_or_where_it_is_told(
     assert Settings().spark_worker_place == tmp_path / ".cache" / "odf" / "spark"
     monkeypatch.setenv("ODF_SPARK_PLACE", "/run/odf")
     assert Settings().spark_worker_place == Path("/run/odf")
+
+
+def test_another_version_of_spark_has_a_worker_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODF_SPARK_ENVIRONMENTS", '{"3.5.0": "/opt/spark-3.5.0"}')
+    monkeypatch.setenv("ODF_SPARK_PLACE", str(tmp_path / "spark"))
+    engines = other_sparks(Settings())
+    assert list(engines) == ["Spark 3.5.0"]
+    with engines["Spark 3.5.0"].folders() as folders:
+        assert folders.given.parent.parent == tmp_path / "spark" / "spark-3.5.0"
+
+
+@pytest.mark.parametrize("version", ["", "../x", "3 5", ".hidden"])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    with pytest.raises(ValidationError, match="no version of Spark"):
+        Settings(spark_environments={version: "/opt"})
