@@ -10,12 +10,14 @@ from opendatafabric.chain.state import ChainState
 from opendatafabric.errors import EngineDied, EngineUnavailable
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import SetTransform
-from pipeline.commit import Position
+from pipeline.commit import Position, position_of
 from pipeline.in_process import InProcess
 from pipeline.transform.check import check_transform
 from pipeline.transform.input_chains import inputs_in
+from pipeline.transform.plan import transform_of
 from repo_server.config import Settings
 from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
 
 
 async def check_first_transform(blocks: Sequence[HashedBlock], repository: DatasetRepository) -> None:
@@ -25,6 +27,12 @@ async def check_first_transform(blocks: Sequence[HashedBlock], repository: Datas
         state = state.apply(block)
     if isinstance(state.transform, SetTransform):
         await check_own_transform(Position(blocks[-1].hash, state), state.transform, repository)
+
+
+async def check_transform_of(entry: DatasetEntry, repository: DatasetRepository) -> None:
+    """The one that a derivative has, which may have come from elsewhere."""
+    position = await position_of(entry.dataset)
+    await check_own_transform(position, transform_of(position), repository)
 
 
 async def check_own_transform(position: Position, transform: SetTransform, repository: DatasetRepository) -> None:

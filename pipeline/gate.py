@@ -258,8 +258,9 @@ def _refused_function(sql: str, name: str) -> InvalidQuery:
 
 def _refused_node(sql: str, kind: str) -> InvalidQuery:
     short = re.split(r"[.$]", kind.rstrip("$"))[-1]
-    word, hint = NODE_WORDS.get(short, ("", "a query is one SELECT over its inputs"))
-    return InvalidQuery(f"the query uses what queries may not: {short}{place_of(sql, word)}", hint=hint)
+    words, hint = NODE_WORDS.get(short, ("", "a query is one SELECT over its inputs"))
+    place = next(filter(None, (place_of(sql, word) for word in words.split())), "")
+    return InvalidQuery(f"the query uses what queries may not: {short}{place}", hint=hint)
 
 
 def expressions(value: object) -> Iterator[list[Node]]:

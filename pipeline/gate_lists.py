@@ -148,7 +148,7 @@ HINTS: Final = {
 NODE_WORDS: Final = {
     "ScriptTransformation": ("transform", "TRANSFORM … USING runs programs"),
     "UnresolvedHint": ("/*+", "leave hints out: they change nothing but the way to the result"),
-    "AggregateExpression": ("", _ORDER_HINT),
+    "AggregateExpression": ("first last any_value", _ORDER_HINT),
     "Sample": ("tablesample", "filter by a hash of a key, e.g. xxhash64(key) % 10 = 0"),
     "PipeOperator": ("|>", "write SELECT … FROM … WHERE … instead of pipes"),
     "RelationTimeTravel": ("of", "each step of a transform sees the records of its own interval"),
@@ -161,7 +161,7 @@ NODE_WORDS: Final = {
     "CompoundBody": ("begin", "a query is one SELECT"),
     "SetCommand": ("set", "settings are fixed: a query is one SELECT"),
 }
-"""A word of the query that leads to a refused node, and what to do about it, by the last part of its class."""
+"""Words of the query that lead to a refused node, and what to do about it, by the last part of its class."""
 
 PHRASES: Final = {
     ("tablesample", "("): "filter by a hash of a key, e.g. xxhash64(key) % 10 = 0",

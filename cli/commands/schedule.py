@@ -18,6 +18,7 @@ from cli.durations import duration_s
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
 from cli.polls import polls
+from cli.transform_checks import check_transform_of
 from cli.transforms import derives
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.did import DatasetId
@@ -152,6 +153,9 @@ async def _set(repository: str, ref: str, schedule: Schedule, *, verify: bool) -
     job_id = await _job_id(repository, ref, verify=verify, must_poll=True)
     if schedule.on_change and job_id.kind == POLL:
         raise MalformedInput("the source of a root tells of no changes", hint='give it times: "*/5 * * * *"')
+    if job_id.kind == TRANSFORM:
+        async with opened_repository(repository) as opened:
+            await check_transform_of(await opened.find(job_id.dataset_id), opened)
     async with catalog_of(repository) as catalog:
         await catalog.schedules.set(job_id, schedule)
 

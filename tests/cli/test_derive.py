@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +10,15 @@ from typing import Any
 
 import pytest
 
+from catalog.datasets import DatasetRecord, Role
+from catalog.jobs import TRANSFORM, JobId
+from catalog.run_times import Schedule
+from catalog.visibility import Visibility
+from cli.catalogs import catalog_of
+from cli.datasets import opened_repository
+from cli.workers import run_worker
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.names import AccountName
 from tests.cli.runner import odf
 from tests.pipeline.local_engine import LocalEngine
 from tests.source_tree import ROOT
@@ -79,6 +89,28 @@ def test_a_derivative_that_follows_its_inputs_is_computed_when_they_have_news(
     ran_at = listed()["lastRunAt"]
     odf("worker", "--once")
     assert listed()["lastRunAt"] == ran_at
+
+
+async def test_what_a_stranger_wants_is_computed_from_what_he_may_read_then(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.workers.ForeignEngine", lambda _: LocalEngine(mine.parent / "engine"))
+    await asyncio.to_thread(odf, "pull", WEATHER)
+    async with opened_repository(str(mine)) as repository, catalog_of(str(mine)) as catalog:
+        weather, fahrenheit = [await repository.find(DatasetAlias.from_text(name)) for name in (WEATHER, FAHRENHEIT)]
+        owner, stranger = [await catalog.accounts.create(AccountName(name)) for name in ("owner", "stranger")]
+        await catalog.datasets.put(DatasetRecord(weather.id, weather.alias, owner.id, Visibility.PRIVATE))
+        job_id = JobId(TRANSFORM, fahrenheit.id)
+        for role in (Role.READER, None):
+            await catalog.datasets.grant(weather.id, stranger, role)
+            await catalog.schedules.set(job_id, Schedule("0 0 1 1 *"), foreign=True, account_id=stranger.id)
+            await catalog.jobs.request(job_id)
+            await run_worker(str(mine), allowed=(), attached=False, on_ready=lambda: None, once=True)
+            found = await catalog.jobs.state(job_id)
+            assert found is not None
+            assert (found.error is None) is (role is not None), found
+        assert found.error is not None
+        assert f"input {weather.id} is not here, or not for those" in found.error
 
 
 def test_the_commands_of_the_how_to_poll_on_a_schedule_for_changes(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

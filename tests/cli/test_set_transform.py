@@ -90,6 +90,19 @@ def test_a_new_derivative_that_cannot_be_computed_is_not_added(mine: Path) -> No
     assert "wrong" not in odf("list").stdout.decode()
 
 
+def test_a_derivative_that_cannot_be_computed_is_not_scheduled(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odf("init", mine / "elsewhere")
+    text = (SOURCES / "weather-f.yaml").read_text().replace(FAHRENHEIT, "wrong").replace("temp_max *", "temp_most *")
+    (mine / "wrong.yaml").write_text(text)
+    odf("add", mine / "weather.yaml", "--repo", mine / "elsewhere")
+    odf("add", mine / "wrong.yaml", "--repo", mine / "elsewhere")
+    monkeypatch.setenv("ODF_REPO", str(mine / "elsewhere"))
+    assert odf("schedule", "set", "wrong", "--on-change").code == 0  # nobody knows yet which columns there are
+    odf("pull", WEATHER)
+    refused = odf("schedule", "set", "wrong", "--on-change")
+    assert (refused.code, "temp_most" in refused.stderr) == (3, True)
+
+
 def test_where_there_is_no_engine_it_is_added_and_that_is_said(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cli.transform_checks.spark_worker", InProcess)
     text = (SOURCES / "weather-f.yaml").read_text().replace(FAHRENHEIT, "sparkling").replace("datafusion", "spark")

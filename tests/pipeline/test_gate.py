@@ -84,6 +84,13 @@ def test_functions_of_the_order_pass_where_rows_are_kept_in_order(spark: SparkSe
     assert dataframe(spark, sql, RELATIONS, rows_in_order=True).columns == ["x"]
 
 
+@pytest.mark.parametrize("function", ["first", "last", "any_value", "collect_list", "max_by"])
+def test_where_they_are_not_their_place_is_told(spark: SparkSession, function: str) -> None:
+    with pytest.raises(InvalidQuery, match=r"line 2, column 1\)") as refused:
+        admit(spark, f"select\n{function}(b) from input group by a", RELATIONS)
+    assert "depends on the order of rows" in str(refused.value.hint)
+
+
 @pytest.mark.parametrize("query", ["select reflect('x', 'y')", "select now()", "select * from t", "set x = 1"])
 def test_what_is_hostile_stays_so_where_rows_are_kept_in_order(spark: SparkSession, query: str) -> None:
     with pytest.raises(InvalidQuery):
