@@ -2,61 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
-from catalog.reports import KeptReport, VerdictSpan
-from cli.datasets import opened_repository
+from cli.datasets import Located, connected, is_address, opened_repository
 from cli.output import print_line, print_table, print_text
 from cli.report_rooms import report_room
+from cli.server_reports import last_of, listed_by_server, located_on_server
 from opendatafabric.dataset_ref import parse_dataset_ref
-from opendatafabric.errors import MalformedIdentifier, ObjectNotFound, UnsupportedOperation
+from opendatafabric.errors import MalformedIdentifier, ObjectNotFound
+from opendatafabric.layout import REPORTS
 from opendatafabric.multihash import Multihash
-from repo_server.report_states import checked, moment
+from repo_server.report_states import checked, plain_reports
 from verify.report_making import report_of
 from verify.report_record import EnvironmentRecord, ReportRecord
-from verify.report_room import ReportRoom, read_report
+from verify.report_room import read_report
 
 _COLUMNS = ("REPORT", "ENDED", "VERDICT", "CHECKED", "HEAD")
 _SPAN_COLUMNS = ("VERDICT", "FIRST SEEN", "LAST SEEN", "REPORTS")
 
 
-async def reports_of(ref: str, repository: str) -> list[KeptReport]:
-    """Those of a dataset of the repository, the newest first.
+async def reports_of(ref: str, repository: str) -> dict[str, Any]:
+    """Those of a dataset here or on a server, the newest first, and how its verdict changed, as the API tells them.
 
     Raises:
-        MalformedIdentifier, DatasetNotFound, NotARepository: as they say.
-        UnsupportedOperation: a server.
+        MalformedIdentifier, NotFound: as they say.
     """
+    there = await located_on_server(ref, repository)
+    if there is not None:
+        return await listed_by_server(there)
     async with report_room(repository) as room, opened_repository(repository) as root:
-        entry = await root.find(parse_dataset_ref(ref))
-        return await _checked(room, repository).listed.of(entry.id)
+        assert room is not None  # only servers have none
+        return plain_reports(await room.listed.of((await root.find(parse_dataset_ref(ref))).id))
 
 
 async def found_report(text: str, repository: str) -> tuple[Multihash, bytes]:
-    """The report of that hash, or the last one of the dataset that is called so.
+    """The report of that hash, or the last one of the dataset that is called so, here or on a server, where
+    ``ADDRESS/reports/HASH`` is a report.
 
     Raises:
         ObjectNotFound: there is none.
     """
-    async with report_room(repository) as given, opened_repository(repository) as root:
-        room = _checked(given, repository)
+    place, _, name = text.rpartition(f"/{REPORTS}/") if is_address(text) else (text, "", "")
+    there = await located_on_server(place or text, repository)
+    if there is not None:
+        return await _on_server(there, Multihash.from_text(name) if place and name else None)
+    async with report_room(repository) as room, opened_repository(repository) as root:
+        assert room is not None  # only servers have none
         report_hash = _hash_in(text)
         if report_hash is not None:
             kept = await room.listed.find(report_hash)
         else:
             kept = await room.listed.last((await root.find(parse_dataset_ref(text))).id)
         if kept is None:
-            raise ObjectNotFound(f"there is no report {text}", hint="odf verify makes one, odf report list shows them")
+            raise _none(text)
         return kept.hash, await read_report((await root.find(kept.dataset_id)).dataset.objects, kept.hash)
 
 
-def print_reports(reports: Sequence[KeptReport], spans: Sequence[VerdictSpan]) -> None:
+async def _on_server(there: Located, report_hash: Multihash | None) -> tuple[Multihash, bytes]:
+    wanted = report_hash or last_of(await listed_by_server(there))
+    if wanted is None:
+        raise _none(there.name)
+    async with connected(there) as dataset:
+        return wanted, await read_report(dataset.objects, wanted)
+
+
+def _none(text: str) -> ObjectNotFound:
+    return ObjectNotFound(f"there is no report {text}", hint="odf verify makes one, odf report list shows them")
+
+
+def print_reports(told: Mapping[str, Any]) -> None:
     """The reports, and since when the verdict is what it is."""
-    print_table(_COLUMNS, [_cells(report) for report in reports])
+    rows = [
+        (each["report"], each["endedAt"], each["verdict"], checked(replayed=each["replayed"]), each.get("head") or "")
+        for each in told["reports"]
+    ]
+    print_table(_COLUMNS, rows)
     print_line("")
+    spans = told["history"]
     print_table(
-        _SPAN_COLUMNS,
-        [(each.verdict, moment(each.first_seen), moment(each.last_seen), str(each.count)) for each in spans],
+        _SPAN_COLUMNS, [(each["verdict"], each["firstSeen"], each["lastSeen"], str(each["reports"])) for each in spans]
     )
 
 
@@ -75,11 +100,6 @@ def print_report(report_hash: Multihash, record: ReportRecord) -> None:
     print_text(report_of(record).as_text())
 
 
-def _cells(report: KeptReport) -> tuple[str, ...]:
-    head = "" if report.head is None else str(report.head)
-    return str(report.hash), moment(report.ended_at), report.verdict, checked(replayed=report.replayed), head
-
-
 def _computed_with(environment: EnvironmentRecord) -> list[str]:
     software = ", ".join(f"{name} {version}" for name, version in sorted(environment.software.items()))
     lines = [f"with:     {software}; {environment.platform}; time zones {environment.time_zone_data or 'unknown'}"]
@@ -94,9 +114,3 @@ def _hash_in(text: str) -> Multihash | None:
         return Multihash.from_text(text)
     except MalformedIdentifier:
         return None
-
-
-def _checked(room: ReportRoom | None, repository: str) -> ReportRoom:
-    if room is None:
-        raise UnsupportedOperation(f"{repository} is a server: it shows its reports itself", hint="--repo DIR")
-    return room

@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from catalog.reports import history
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_text
 from cli.reports import found_report, print_report, print_reports, reports_of
 from repo_server.pages.report_pages import report_page
-from repo_server.report_states import plain_reports
 from verify.report_difference import differences
 from verify.report_making import report_of
 from verify.report_record import parse_report
@@ -43,12 +41,13 @@ def list_(
     \b
     Example:
         odf report list us.noaa.seattle-weather --repo my-repository
+        odf report list http://127.0.0.1:8080/examples/us.faa.airports/
     """
     found = asyncio.run(reports_of(ref, repository))
     if as_json:
-        print_json(plain_reports(found))
+        print_json(found)
     else:
-        print_reports(found, history(found))
+        print_reports(found)
 
 
 @app.command()

@@ -243,3 +243,14 @@ def test_fsck_repairs_a_bucket_from_a_copy(
     ran = odf("fsck", "--repair", "--from", f"{tmp_path}/{{alias}}", "--repo", s3_place)
     assert (ran.code, f"healed alice/weather: {SLICE}" in ran.stderr) == (0, True)
     assert asyncio.run(dataset.objects.read(SLICE)) == b"kept slice"
+
+
+@pytest.mark.usefixtures("catalog")
+def test_a_verification_leaves_its_report_in_the_bucket(dataset: Dataset, s3_place: S3Location) -> None:
+    ran = odf("verify", "--integrity-only", "alice/weather", "--repo", s3_place, "--json")
+    name = ran.json_lines()[0]["report"]
+    raw = odf("report", "show", "alice/weather", "--repo", s3_place, "--json").stdout
+    assert str(physical_hash(raw)) == name
+    assert f"reports/{name}" in keys(dataset)
+    odf("gc", "--grace", 0, "--repo", s3_place)
+    assert f"reports/{name}" in keys(dataset)

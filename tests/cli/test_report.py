@@ -132,6 +132,13 @@ def test_a_report_that_cannot_be_kept_is_told_and_changes_no_verdict(repository:
     assert "the report was not kept, or not signed" in ran.stderr
 
 
+def test_so_many_reports_are_kept_as_the_setting_says(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODF_REPORTS_KEPT", "1")
+    names = [verify(repository, "--json").json_lines()[0]["report"] for _ in range(4)]
+    assert {each["report"] for each in listed(repository)["reports"]} == {names[0], names[-1]}
+    assert {path.name for path in repository.glob("*/reports/*")} == {names[0], names[-1]}
+
+
 def test_a_lost_catalog_learns_its_reports_from_the_datasets(repository: Path) -> None:
     verify(repository)
     before = listed(repository)
