@@ -6,7 +6,7 @@ refused with its place in the query and what to write instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from opendatafabric.errors import InvalidQuery
@@ -30,8 +30,11 @@ _REFUSED: Final = {
         "group by a window: GROUP BY window(event_time, '1 hour'); or leave GROUP BY, DISTINCT and aggregates out, or "
         + _ONE_STEP,
     ),
-    "Distinct": (("distinct", "union"), "leave DISTINCT out, and write UNION ALL instead of UNION"),
-    "Join": (("join",), f"leave the join out, or {_ONE_STEP}"),
+    "Distinct": (
+        ("distinct", "union"),
+        "write UNION ALL instead of UNION; derive a dataset by DISTINCT, and the rest from it",
+    ),
+    "Join": (("join",), "write JOIN … ON between two inputs; derive a dataset by the join, and the rest from it"),
     "LateralJoin": (("lateral",), "write LATERAL VIEW explode(…)"),
     "Sort": (("order", "sort"), "leave it out: records come in the order of the inputs"),
     "GlobalLimit": (("limit",), "leave LIMIT out: which records are first depends on how steps were cut"),
@@ -46,15 +49,17 @@ _REFUSED: Final = {
 """Words of the query that lead to a refused node, and what to write instead, by the last part of its class."""
 
 
-def check_stateless(sql: str, plan: Sequence[Node]) -> None:
+def check_stateless(sql: str, plan: Sequence[Node], *, but_for: Collection[str] = ()) -> None:
     """That every row of the result of ``sql`` comes from one record; ``plan`` are the nodes of its plan.
+
+    Nodes of the kinds ``but_for`` are left for others to judge.
 
     Raises:
         InvalidQuery: a part of it needs more than that.
     """
     for node in plan:
         kind = _short(node)
-        if kind not in STATELESS and not _is_input(node):
+        if kind not in STATELESS and kind not in but_for and not _is_input(node):
             raise refused(sql, kind)
         if any(_short(part) in SUBQUERIES for part in walk(node)):
             raise InvalidQuery(

@@ -30,7 +30,7 @@ class Grouping:
     def by_record(self) -> DataFrame:
         """A record counts in windows whose end lies within its own bounds, the hidden column of the inputs."""
         grouping, make = self._node, self._make
-        below, bounds = Carrier(self.frame.sparkSession).carried(grouping.child())
+        below, (bounds,) = Carrier(self.frame.sparkSession).carried(grouping.child())
         wanted = make.within(self._end, make.field(bounds, 0), make.field(bounds, 1))
         return self._replaced(make.aggregate(grouping, make.filtered(wanted, below), None))
 

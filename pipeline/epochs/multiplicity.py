@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from pipeline.epochs.records import Integers, Mask, TaggedRecords
 from pipeline.projection.keys import combined, encode
@@ -39,7 +40,7 @@ def counted(tagged: TaggedRecords, after: Integers, until: int) -> Counted:
     rows, ends = np.arange(len(tagged)), np.full(len(tagged), until, np.int64)
     if (tagged.signs > 0).all():
         return Counted(rows, after, ends)
-    groups = _groups(tagged)
+    groups = groups_of(tagged.records)
     order = np.lexsort((rows, after, groups))
     groups, after = groups[order], after[order]
     begins = _differs(groups)
@@ -51,9 +52,13 @@ def counted(tagged: TaggedRecords, after: Integers, until: int) -> Counted:
     return Counted(np.repeat(first_rows, copies), np.repeat(after, copies), np.repeat(next_after, copies))
 
 
-def _groups(tagged: TaggedRecords) -> Integers:
-    """A number for each record that equal ones have in common."""
-    encoded = encode([combined(column) for column in tagged.records.columns], len(tagged))
+def groups_of(records: pa.Table) -> Integers:
+    """A number for each record that equal ones have in common.
+
+    Raises:
+        MalformedData: a column is of a type that has no equality.
+    """
+    encoded = encode([combined(column) for column in records.columns], len(records))
     numbers: Integers = encoded.dictionary_encode().indices.to_numpy()
     return numbers
 

@@ -29,7 +29,10 @@ def nodes_of(query: AnalyzedQuery) -> list[Node]:
 
 
 def with_positions(frame: DataFrame) -> DataFrame:
-    """The same rows in the same order, the hidden column behind the others."""
+    """The same rows in the same order, the hidden column behind the others; of a join the left and then the right one.
+
+    DISTINCT leaves all rows.
+    """
     session: Any = frame.sparkSession
     return frame_of(session, Carrier(session).on_top(plan_of(frame))[0])
 
@@ -48,42 +51,52 @@ def plan_of(frame: DataFrame) -> Any:
 
 
 class Carrier:
-    """Rewrites a plan from its leaves upward; each part comes with the attribute that is carried in it."""
+    """Rewrites a plan from its leaves upward; each part comes with the attributes that are carried in it."""
 
     def __init__(self, session: SparkSession) -> None:
         java: Any = session.sparkContext._jvm
         self._project = java.org.apache.spark.sql.catalyst.plans.logical.Project
         self._to_seq = java.PythonUtils.toSeq
 
-    def on_top(self, plan: Any) -> tuple[Any, Any]:
-        """The plan with its own columns and the hidden one last."""
+    def on_top(self, plan: Any) -> tuple[Any, list[Any]]:
+        """The plan with its own columns and the hidden ones last."""
         inner, hidden = self.carried(plan)
-        return self._project(plan.output().appended(hidden), inner), hidden
+        return self._project(self._with(plan.output(), hidden), inner), hidden
 
-    def carried(self, plan: Any) -> tuple[Any, Any]:
-        """The plan with the hidden one among its columns, where it need not be the last."""
+    def carried(self, plan: Any) -> tuple[Any, list[Any]]:
+        """The plan with the hidden ones among its columns, where they need not be the last."""
         children = plan.children()
         below = [children.apply(index) for index in range(children.size())]
         if not below:
-            return plan, plan.output().last()
+            return plan, [plan.output().last()]
         if len(below) > 1:
-            return self._united(plan, below)
+            return self._joined(plan, below) if plan.nodeName() == "Join" else self._united(plan, below)
         child, hidden = self.carried(below[0])
-        if plan.nodeName() in ("SubqueryAlias", "View"):
+        if plan.nodeName() in ("Distinct", "SubqueryAlias", "View"):
             return child, hidden
         if plan.nodeName() == "Project":
-            return self._project(plan.projectList().appended(hidden), child), hidden
+            return self._project(self._with(plan.projectList(), hidden), child), hidden
         if plan.nodeName() == "Expand":
             return self._expanded(plan, child, hidden), hidden
         return plan.withNewChildren(self._to_seq([child])), hidden
 
-    def _expanded(self, expand: Any, child: Any, hidden: Any) -> Any:
+    def _expanded(self, expand: Any, child: Any, hidden: list[Any]) -> Any:
         """Of rows that become several, each has it."""
         before = expand.projections()
-        lists = self._to_seq([before.apply(index).appended(hidden) for index in range(before.size())])
-        return expand.copy(lists, expand.output().appended(hidden), child)
+        lists = self._to_seq([self._with(before.apply(index), hidden) for index in range(before.size())])
+        return expand.copy(lists, self._with(expand.output(), hidden), child)
 
-    def _united(self, union: Any, below: list[Any]) -> tuple[Any, Any]:
+    def _joined(self, join: Any, below: list[Any]) -> tuple[Any, list[Any]]:
+        parts = [self.carried(each) for each in below]
+        plan = join.withNewChildren(self._to_seq([part for part, _ in parts]))
+        return plan, [each for _, hidden in parts for each in hidden]
+
+    def _united(self, union: Any, below: list[Any]) -> tuple[Any, list[Any]]:
         """Columns are united by their places; the first part gives them their names."""
         parts = [self.on_top(each) for each in below]
         return union.withNewChildren(self._to_seq([part for part, _ in parts])), parts[0][1]
+
+    def _with(self, columns: Any, hidden: list[Any]) -> Any:
+        for each in hidden:
+            columns = columns.appended(each)
+        return columns

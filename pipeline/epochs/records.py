@@ -88,18 +88,37 @@ class TaggedRecords:
 
 @dataclass(frozen=True, slots=True)
 class EpochStep:
-    """What a step knows: of each input the records that were kept and the new ones; watermarks in milliseconds."""
+    """What a step knows: of each input the records that were kept, and then the new ones.
+
+    ``is_new`` tells which are which. Watermarks are those of the derivative, in milliseconds.
+    """
 
     inputs: tuple[TaggedRecords, ...]
+    is_new: tuple[Mask, ...]
     watermark_before: int
     watermark: int
+
+    @property
+    def timely(self) -> EpochStep:
+        """Without the records whose own time their input had reached before they came."""
+        masks = [each.times > each.late_before for each in self.inputs]
+        return EpochStep(
+            tuple(each.only(mask) for each, mask in zip(self.inputs, masks, strict=True)),
+            tuple(is_new[mask] for is_new, mask in zip(self.is_new, masks, strict=True)),
+            self.watermark_before,
+            self.watermark,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class EpochResult:
-    """What came of a step: ``rows`` with their operations, and of each input the records that are still needed."""
+    """What came of a step: ``rows``, of each the sign of what it adds or takes back, and of each input what is kept.
+
+    Rows are in any order that follows from the step.
+    """
 
     rows: pa.Table
+    signs: Integers
     kept: tuple[TaggedRecords, ...]
 
 

@@ -8,12 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from opendatafabric.data.changelog import OperationType
 from pipeline.epochs.grouping import Grouping
 from pipeline.epochs.multiplicity import Counted, counted
 from pipeline.epochs.query import EpochQuery
 from pipeline.epochs.records import NO_WATERMARK, EpochResult, EpochStep, Integers, TaggedRecords
-from pipeline.epochs.row_order import in_canonical_order
 from pipeline.epochs.window_shape import WindowShape
 from pipeline.epochs.windows import FixedWindows, SessionWindows
 
@@ -27,11 +25,7 @@ def run_windows(shape: WindowShape, step: EpochStep, query: EpochQuery) -> Epoch
         rows, kept = _fixed(shape, shape.windows, step, query)
     else:
         rows, kept = _sessions(shape, shape.windows, step, query)
-    vocabulary = query.request.vocabulary
-    appends = pa.repeat(pa.scalar(int(OperationType.APPEND), pa.int32()), len(rows))
-    if vocabulary.event_time_column in rows.column_names:
-        rows = in_canonical_order(rows, vocabulary.event_time_column)
-    return EpochResult(rows.append_column(vocabulary.operation_type_column, appends), kept)
+    return EpochResult(rows, np.ones(len(rows), np.int64), kept)
 
 
 def _fixed(

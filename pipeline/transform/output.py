@@ -33,8 +33,7 @@ def as_changes(
         MalformedData: an operation that there is not.
     """
     records = without_views(result.replace_schema_metadata())
-    _check_names(records.column_names, vocabulary)
-    _check_event_time(records.schema, vocabulary.event_time_column)
+    check_schema(records.schema, vocabulary)
     for index, field in enumerate(records.schema):
         if pa.types.is_timestamp(field.type) and field.type != TIMESTAMP:
             records = records.set_column(index, field.with_type(TIMESTAMP), _milliseconds(records.column(index)))
@@ -44,6 +43,12 @@ def as_changes(
     if in_force is not None:
         _check_columns(records.column_names, in_force, vocabulary)
     return records
+
+
+def check_schema(schema: pa.Schema, vocabulary: DatasetVocabulary) -> None:
+    """That a result has an event time, and columns that a dataset can have; errors as ``as_changes``."""
+    _check_names(schema.names, vocabulary)
+    _check_event_time(schema, vocabulary.event_time_column)
 
 
 def _check_names(names: list[str], vocabulary: DatasetVocabulary) -> None:

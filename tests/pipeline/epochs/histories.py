@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -61,7 +62,7 @@ PATTERNS: Final[dict[str, History]] = {
     "taken back while open": (
         Block("l", (added(1), added(2, "b")), None),
         Block("r", (added(2), added(3, "b"), taken_back(added(3, "b")))),
-        Block("l", (taken_back(added(1)), *corrected(added(2, "b"), 5)), 20),
+        Block("l", (taken_back(added(1)), *corrected(added(2, "b"), 5), added(9, "b")), 20),
         Block("r", (taken_back(added(2)),), 30),
     ),
     "taken back too late": (
@@ -80,6 +81,19 @@ PATTERNS: Final[dict[str, History]] = {
     "one input alone": (Block("l", (added(1), added(2)), 1), Block("l", (added(3),), 10)),
 }
 """By name, over the inputs ``l`` and ``r``."""
+
+
+def chained(histories: Iterable[History], apart: int = 2_000) -> History:
+    """One after the other, so far from each other that none has to do with another."""
+    return tuple(
+        replace(
+            block,
+            records=tuple(replace(record, time=record.time + apart * number) for record in block.records),
+            watermark=None if block.watermark is None else block.watermark + apart * number,
+        )
+        for number, history in enumerate(histories)
+        for block in history
+    )
 
 
 @dataclass

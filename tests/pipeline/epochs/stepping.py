@@ -16,7 +16,7 @@ from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.events import SetDataSchema, SetTransform
 from opendatafabric.metadata.slices import OffsetInterval
-from opendatafabric.metadata.transform import SqlQueryStep, TransformInput, TransformSql
+from opendatafabric.metadata.transform import SqlQueryStep, TemporalTable, TransformInput, TransformSql
 from pipeline.slices import write_slice
 from pipeline.transform.input_block import InputBlock
 from pipeline.transform.job import compute
@@ -71,7 +71,10 @@ class _Reached:
 
 @dataclass
 class Stepping:
-    """``inputs`` of a history; ``queries`` are the steps of the transform, its tables are named as the inputs."""
+    """``inputs`` of a history; ``queries`` are the steps of the transform, its tables are named as the inputs.
+
+    Those of ``versions`` are temporal tables by their key.
+    """
 
     folder: Path
     history: History
@@ -81,6 +84,7 @@ class Stepping:
     watermark: int | None = None
     checkpoint: Path | None = None
     knows_blocks: bool = True
+    versions: tuple[str, ...] = ()
 
     def resumed(self) -> Stepping:
         """From the same place, by somebody else."""
@@ -146,7 +150,9 @@ class Stepping:
 
     def _transform(self) -> SetTransform:
         steps = tuple(SqlQueryStep(f"step_{place}", query) for place, query in enumerate(self.queries[:-1]))
-        sql = TransformSql("spark", "odf-epoch/1", queries=(*steps, SqlQueryStep(query=self.queries[-1])))
+        steps = (*steps, SqlQueryStep(query=self.queries[-1]))
+        tables = tuple(TemporalTable(name, ("key",)) for name in self.versions)
+        sql = TransformSql("spark", "odf-epoch/1", queries=steps, temporal_tables=tables)
         return SetTransform(tuple(TransformInput(id_of(name), name) for name in self.inputs), sql)
 
 
@@ -160,5 +166,5 @@ def minutes(table: pa.Table, *names: str) -> list[tuple[object, ...]]:
     return [*zip(*columns, strict=True)]
 
 
-def _minute(moment: object) -> int:
-    return int((moment.timestamp() * 1000 - _ZERO) // MINUTE)  # type: ignore[attr-defined]
+def _minute(moment: object) -> int | None:
+    return None if moment is None else int((moment.timestamp() * 1000 - _ZERO) // MINUTE)  # type: ignore[attr-defined]

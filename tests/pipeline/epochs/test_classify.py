@@ -41,7 +41,7 @@ REFUSED = [
     ("select city\nfrom a group by city", "Aggregate", "Aggregate (line 2, column 8)", "leave GROUP BY"),
     ("select distinct city from a", "Distinct", "Distinct (line 1, column 8)", "UNION ALL"),
     ("select x from a union select x from b", "Distinct", "Distinct (line 1, column 17)", "UNION ALL"),
-    ("select x from a join b on 1 = 1", "Join", "Join (line 1, column 17)", "leave the join out"),
+    ("select x from a join b on 1 = 1", "Join", "Join (line 1, column 17)", "derive a dataset by the join"),
     ("select x from a order by x", "Sort", "Sort (line 1, column 17)", "order of the inputs"),
     ("select x from a limit 1", "GlobalLimit", "GlobalLimit (line 1, column 17)", "steps were cut"),
     ("select x, lag(x) over (order by x) from a", "Window", "Window (line 1, column 18)", "OVER"),

@@ -100,9 +100,12 @@ async def test_parts_of_a_union_come_one_after_another_in_each_step(workshop: Wo
 
 REFUSED = {
     "select event_time, count(1) as n from cities group by event_time": "Aggregate (line 1, column 46)",
-    "select distinct event_time, city from cities": "Distinct (line 1, column 8)",
-    "select event_time from cities union select event_time from towns": "Distinct (line 1, column 31)",
-    "select c.event_time from cities c join towns t on c.city = t.city": "Join (line 1, column 35)",
+    "select distinct city from cities": "not by the event times of its inputs (line 1, column 8)",
+    "select city from cities union select city from towns": "not by the event times of its inputs (line 1, column 25)",
+    "select event_time, upper(city) as x from (select distinct event_time, city from cities)": "(line 1, column 50)",
+    "select c.event_time from cities c join towns t on c.city = t.city": "both may be (line 1, column 35)",
+    "select c.event_time from cities c join towns t on c.event_time = t.event_time group by 1": "Aggregate",
+    "select distinct c.event_time from cities c join towns t using (event_time)": "Join (line 1, column 44)",
     "select event_time from cities order by city": "Sort (line 1, column 31)",
     "select event_time from cities limit 1": "GlobalLimit (line 1, column 31)",
     "select event_time, row_number() over (order by city) as n from cities": "Window (line 1, column 33)",
