@@ -1,15 +1,16 @@
-"""Looks in a plan of DataFusion for what would give another result each time: rows of a UNION come as they come.
+"""Looks in a plan of DataFusion for what would give another result each time, since values come in no order.
 
-Its parts are computed side by side. Where a plan merges them, counts and whole sums are the same in any order; the
-first row of a group, a list of rows, the number of a row, a sum of floats are not. Those are refused unless the query
-says the order. A step of its own for the UNION helps too: its parts are put one after another before the next step.
+The parts of a UNION are computed side by side. Where a plan merges them, counts and whole sums are the same in any
+order; the first row of a group, a list of rows, the number of a row, a sum of floats are not. Those are refused unless
+the query says the order. A step of its own for the UNION helps too: its parts are put one after another before the next
+step. DISTINCT values come in no order either, where the plan keeps them in a set.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Set
+from typing import Any, Final, NamedTuple
 
 from opendatafabric.errors import InvalidQuery
 
@@ -18,7 +19,8 @@ _SORTED: Final = ("SortExec", "SortPreservingMergeExec")
 _LIMITS: Final = ("GlobalLimitExec", "LocalLimitExec")
 _WINDOWS: Final = ("WindowAggExec", "BoundedWindowAggExec")
 
-_OF_GROUPS: Final = frozenset({"array_agg", "first_value", "last_value", "nth_value", "string_agg"})
+_LISTS: Final = frozenset({"array_agg", "string_agg"})
+_OF_GROUPS: Final = _LISTS | {"first_value", "last_value", "nth_value"}
 _OF_WINDOWS: Final = _OF_GROUPS | {"lag", "lead", "ntile", "row_number"}
 _OF_FLOATS: Final = frozenset(
     {"avg", "corr", "covar_pop", "covar_samp", "stddev", "stddev_pop", "sum", "var", "var_pop"}
@@ -30,16 +32,19 @@ _IS_FLOAT: Final = re.compile(r"(?: (?:[^:\[\],]|\[[^\]]*\])*)?:Float\d\d")
 
 
 def check_row_order(frame: Any) -> None:
-    """That the result of ``frame`` does not depend on the order in which parts are merged.
+    """That the result of ``frame`` does not depend on an order that nobody said.
 
     Raises:
         InvalidQuery: it does; names the function or the LIMIT.
     """
-    merges = list(_merges(frame.execution_plan().display_indent()))
-    if not merges:
+    plan = frame.execution_plan().display_indent()
+    merges = list(_merges(plan))
+    if not merges and "(DISTINCT " not in plan:
         return
     typed = frame.logical_plan().display_indent_schema()
-    floats = {name for name, rest in _calls(typed, _OF_FLOATS.__contains__) if _IS_FLOAT.match(rest)}
+    floats = {call.name for call in _calls(typed, _OF_FLOATS) if _IS_FLOAT.match(call.rest)}
+    for line in plan.splitlines():
+        _check_distinct(line.strip(), floats)
     for node, above in merges:
         _check_merged(node, above, floats)
 
@@ -56,6 +61,18 @@ def _merges(plan: str) -> Iterator[tuple[str, list[str]]]:
         above.append((depth, node))
 
 
+def _check_distinct(node: str, floats: set[str]) -> None:
+    if not node.startswith(("AggregateExec", *_WINDOWS)):
+        return
+    for call in _calls(node, _LISTS | floats):
+        is_ordered = node.startswith("AggregateExec") and call.rest.startswith(" ORDER BY [")
+        if call.arguments.startswith("DISTINCT ") and not is_ordered:
+            raise InvalidQuery(
+                f"the query uses {_told(call.name, floats)} of DISTINCT values, which come in another order each time",
+                hint="say the order by ORDER BY inside the function, or select DISTINCT rows in a step of their own",
+            )
+
+
 def _check_merged(node: str, above: list[str], floats: set[str]) -> None:
     if "fetch=" in node:
         raise _refused("LIMIT")
@@ -65,33 +82,45 @@ def _check_merged(node: str, above: list[str], floats: set[str]) -> None:
         if parent.startswith(_LIMITS) and not is_sorted:
             raise _refused("LIMIT")
         for name in _unordered(parent, floats, is_sorted=is_sorted):
-            raise _refused(f"'{name}'" + (" of floating point numbers" if name in floats else ""))
+            raise _refused(_told(name, floats))
 
 
 def _unordered(node: str, floats: set[str], *, is_sorted: bool) -> Iterator[str]:
     """Functions of a node that depend on the order of rows, and have none said."""
     if node.startswith("AggregateExec") and not is_sorted:
-        calls = _calls(node, (_OF_GROUPS | floats).__contains__)
-        yield from (name for name, rest in calls if not rest.startswith(" ORDER BY ["))
+        calls = _calls(node, _OF_GROUPS | floats)
+        yield from (call.name for call in calls if not call.rest.startswith(" ORDER BY ["))
     elif node.startswith(_WINDOWS):
-        calls = _calls(node, (_OF_WINDOWS | floats).__contains__)
-        yield from (name for name, rest in calls if " ORDER BY [" not in _FRAME.split(rest, maxsplit=1)[0])
+        calls = _calls(node, _OF_WINDOWS | floats)
+        yield from (call.name for call in calls if " ORDER BY [" not in _FRAME.split(call.rest, maxsplit=1)[0])
 
 
-def _calls(text: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
-    """Names of functions that are called, and what follows the parenthesis that closes the call."""
+class _Call(NamedTuple):
+    """In the text of a plan; ``rest`` is what follows its last parenthesis."""
+
+    name: str
+    arguments: str
+    rest: str
+
+
+def _calls(text: str, names: Set[str]) -> Iterator[_Call]:
     for found in _CALL.finditer(text):
-        if wanted(found[1]):
-            yield found[1], _behind_call(text, found.end())
+        if found[1] in names:
+            end = _end_of_call(text, found.end())
+            yield _Call(found[1], text[found.end() : end], text[end + 1 :])
 
 
-def _behind_call(text: str, start: int) -> str:
+def _end_of_call(text: str, start: int) -> int:
     depth = 1
     for index in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[index], 0)
         if not depth:
-            return text[index + 1 :]
-    return ""
+            return index
+    return len(text)
+
+
+def _told(name: str, floats: set[str]) -> str:
+    return f"'{name}'" + (" of floating point numbers" if name in floats else "")
 
 
 def _refused(what: str) -> InvalidQuery:

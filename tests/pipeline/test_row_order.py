@@ -1,4 +1,4 @@
-"""What depends on the order in which parts of a UNION are merged is refused; everything else is the same each time."""
+"""What depends on an order that nobody said is refused: of the parts of a UNION, of a set; all else stays the same."""
 
 from __future__ import annotations
 
@@ -46,7 +46,18 @@ REFUSED = {
     f"select id from {UNION} limit 10 offset 5": "LIMIT",
     f"with every as (select * from {UNION}) select max(x) as x from (select first_value(id) as x from every)": "'first",
 }
+DISTINCT = {
+    "select k, array_agg(distinct id) as x, count(distinct f) as n from a group by k": "'array_agg' of DISTINCT",
+    "select string_agg(distinct cast(k as varchar), ',') as x, count(distinct f) as n from a": "'string_agg' of DIS",
+    "select sum(distinct f) as x, count(distinct k) as n from a": "'sum' of floating point numbers of DISTINCT",
+    "select id, avg(distinct f) over (order by id) as x from a": "'avg' of floating point numbers of DISTINCT",
+    "select id, array_agg(distinct k) over (order by id) as x from a": "'array_agg' of DISTINCT",
+}
 SAME_EACH_TIME = [
+    "select k, array_agg(distinct id order by id) as x, count(distinct f) as n from a group by k",
+    "select k, array_agg(distinct id) as x from a group by k",
+    "select k, sum(distinct f) as x from a group by k",
+    "select k, sum(distinct cast(f as decimal(20, 6))) as x, count(distinct id) as n from a group by k",
     f"select k, min(f) as low, count(f) as n, sum(cast(f as decimal(20, 6))) as x from {UNION} group by k",
     "select max(x) as x from (select k, sum(f) as x from a group by k union all select k, f as x from b)",
     f"select k, count(*) as n, sum(id) as total, min(id) as low, max(id) as high from {UNION} group by k",
@@ -85,6 +96,13 @@ def test_what_depends_on_how_parts_are_merged_is_refused(query: str) -> None:
         computed(query)
     assert REFUSED[query] in refused.value.message
     assert "ORDER BY" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("query", DISTINCT)
+def test_what_depends_on_the_order_in_a_set_is_refused(query: str) -> None:
+    with pytest.raises(InvalidQuery, match="values, which come in another order") as refused:
+        computed(query)
+    assert DISTINCT[query] in refused.value.message
 
 
 @pytest.mark.parametrize("query", SAME_EACH_TIME + ONE_PART)

@@ -45,7 +45,7 @@ def ungated_transform_job(context: JobContext, arguments: JsonObject) -> JsonObj
     """``transform`` as if there were no gate."""
     with (
         patch.multiple("pipeline.gate", _check_text=_anything, _check_node=_anything, _checked_nodes=_nodes),
-        patch.object(in_datafusion, "_check_repeatable", _anything),
+        patch.object(in_datafusion, "check_repeatable", _anything),
         patch("datafusion.SQLOptions", _AllAllowed),
     ):
         return transform_job(context, arguments)

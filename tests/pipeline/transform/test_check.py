@@ -68,6 +68,11 @@ WRONG: list[tuple[str, type[OdfError], str]] = [
     ("select city from cities", IncompatibleSchema, "gives no event time"),
     ("selec event_time from cities", InvalidQuery, "the query failed"),
     ("select now() as event_time from cities", InvalidQuery, r"'now'.*line 1, column 8"),
+    (
+        "select event_time, row_number() over () as n from (select * from cities union all select * from cities)",
+        InvalidQuery,
+        "'row_number' over a UNION",
+    ),
 ]
 
 
