@@ -13,7 +13,7 @@ from sqlalchemy import Row, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
-from catalog.tables import attestation_keys, attestations
+from catalog.verification_tables import attestation_keys, attestations
 from opendatafabric.did import DatasetId
 from opendatafabric.limits import ATTESTATIONS_LISTED_MAX, ATTESTATIONS_PER_DATASET_MAX
 from opendatafabric.multihash import Multihash, physical_hash

@@ -11,6 +11,7 @@ from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
 from catalog.datasets import Datasets
 from catalog.engine import Database, open_database
+from catalog.gates import Gates
 from catalog.ingest_plans import IngestPlans
 from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
@@ -43,6 +44,7 @@ class Catalog:
         self.job_totals = JobTotals(database, now)
         self.schedules = Schedules(database, now)
         self.attestations = Attestations(database)
+        self.gates = Gates(database)
         self.attestation_keys = AttestationKeys(database, now)
         self.watches = Watches(database, now)
         self.reports = Reports(database)

@@ -15,7 +15,10 @@ TRANSFORM: Final = "transform"
 VERIFY: Final = "verify"
 """The kind that checks a dataset and repeats its transform."""
 
-KINDS: Final = (POLL, TRANSFORM, VERIFY)
+PROMOTE: Final = "promote"
+"""The kind that verifies what was pushed to a dataset with a gate, and makes it the head."""
+
+KINDS: Final = (POLL, TRANSFORM, VERIFY, PROMOTE)
 
 
 def kind_for(dataset_kind: DatasetKind) -> str:

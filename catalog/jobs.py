@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from catalog.engine import Database
 from catalog.job_kinds import KINDS as KINDS  # noqa: PLC0414  others take them from here
 from catalog.job_kinds import POLL as POLL  # noqa: PLC0414
+from catalog.job_kinds import PROMOTE as PROMOTE  # noqa: PLC0414
 from catalog.job_kinds import TRANSFORM as TRANSFORM  # noqa: PLC0414
 from catalog.job_kinds import VERIFY as VERIFY  # noqa: PLC0414
 from catalog.job_kinds import kind_for as kind_for  # noqa: PLC0414
@@ -94,6 +95,14 @@ class Jobs:
             if row is not None and is_leased(row, now):
                 raise Conflict(f"the job '{job_id}' is being done already", hint="odf schedule list shows how it went")
             await put_row(connection, job_id, row, {"due_at": now, "wished": 1}, now=now)
+
+    async def ask_again(self, job_id: JobId) -> None:
+        """As ``ask``, for what has changed since a run that goes on has begun: then once more afterwards."""
+        await self.ask(job_id)
+        async with self._database.writing() as connection:
+            row, now = await row_of(connection, job_id), self._now()
+            if row is not None and is_leased(row, now):
+                await put_row(connection, job_id, row, {"asked_at": now}, now=now)
 
     async def ask(self, job_id: JobId, *, foreign: bool = False, account_id: AccountId | None = None) -> int:
         """Have a job done now, whatever its schedule says; which of its runs that is. One that is due or goes on will

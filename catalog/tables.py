@@ -306,29 +306,6 @@ watches: Final = Table(
     Column("seen_head", String),
 )
 
-attestations: Final = Table(
-    "attestations",
-    METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("dataset_id", String, nullable=False),
-    Column("head", String, nullable=False),
-    Column("signer", String, nullable=False),
-    Column("verdict", String, nullable=False),
-    Column("verified_at", Float, nullable=False),
-    Column("source", String),
-    Column("envelope", LargeBinary, nullable=False),
-    Column("envelope_hash", String, nullable=False, unique=True),
-    Index("ix_attestations_dataset", "dataset_id", "verified_at"),
-)
-
-attestation_keys: Final = Table(
-    "attestation_keys",
-    METADATA,
-    Column("did", String, primary_key=True),
-    Column("valid_from", Float, nullable=False),
-    Column("valid_until", Float),
-)
-
 reports: Final = Table(
     "reports",
     METADATA,

@@ -47,6 +47,8 @@ def print_transfer(name: str, result: TransferResult, *, as_json: bool) -> None:
     records = f"{plan.num_records} records"
     if result.dry_run:
         print_line(f"{name}: would move {moved}, {records}")
+    elif result.staged:
+        print_line(f"{name}: {moved}, {records}; staged, and the head once it was verified there: {result.new_head}")
     else:
         print_line(f"{name}: {moved}, {records}; head {result.new_head}")
 
@@ -67,6 +69,7 @@ def _plain(result: TransferResult) -> dict[str, Any]:
         "newHead": _text(result.new_head),
         "upToDate": result.up_to_date,
         "dryRun": result.dry_run,
+        "staged": result.staged,
         "blocks": plan.num_blocks,
         "objects": plan.num_objects,
         "records": plan.num_records,

@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.jobs import POLL, SETTLE_S, TRANSFORM, VERIFY, ClaimedJob
-from catalog.permissions import Rights
+from catalog.jobs import POLL, PROMOTE, SETTLE_S, TRANSFORM, VERIFY, ClaimedJob
 from cli.attesters import attester_of
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
 from cli.fetching import fetch_options
+from cli.gates import promote_job, rights_in
 from cli.ingests import now_or
 from cli.stopping import stop_asked
-from opendatafabric.names import AccountName
 from pipeline.inputs import MayRead
 from pipeline.poll_job import PollJob
 from pipeline.transform.derive_job import DeriveJob
@@ -26,6 +25,7 @@ from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
 from verify.lookout import Lookout
 from verify.progress_notes import told_progress
+from verify.promotion import Promotions
 from verify.proved_notes import notes_folder
 from verify.report_room import ReportRoom
 from verify.verify_job import VerifyJob
@@ -50,6 +50,7 @@ async def run_worker(
         )
         async with stop_asked(attached=attached) as stop:
             on_ready()
+            await Promotions(opened, catalog.gates).finish_begun()
             if once:
                 await lookout.forget_gone()
                 await lookout.look()
@@ -72,9 +73,7 @@ def _kinds(
     settings: Settings, repository: DatasetRepository, catalog: Catalog, allowed: Sequence[str]
 ) -> dict[str, JobKind]:
     """What the worker can do. For strangers queries run in a sandbox or not at all, over what they may read."""
-    rights = Rights(
-        catalog.accounts, catalog.datasets, AccountName(settings.default_account), settings.default_visibility
-    )
+    rights, promoting = rights_in(settings, catalog), promote_job(settings, repository, catalog)
     client = _client(settings)
     polling = _polling(settings, repository, client, allowed)
     deriving = DeriveJob(repository, client, ForeignEngine(settings), lambda: now_or(None), settings.engines_elsewhere)
@@ -99,7 +98,11 @@ def _kinds(
         async with told_progress(partial(catalog.jobs.tell_progress, job)) as progress:
             return await verifying.run(job.id.dataset_id, may_read=may_read(job), progress=progress)
 
-    return {POLL: poll, TRANSFORM: derive, VERIFY: verify}
+    async def promote(job: ClaimedJob) -> dict[str, object]:
+        async with told_progress(partial(catalog.jobs.tell_progress, job)) as progress:
+            return await promoting.run(job.id.dataset_id, progress=progress)
+
+    return {POLL: poll, TRANSFORM: derive, VERIFY: verify, PROMOTE: promote}
 
 
 def _client(settings: Settings) -> WorkerClient:

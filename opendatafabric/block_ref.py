@@ -11,6 +11,9 @@ from typing import Final
 from opendatafabric.errors import MalformedIdentifier
 
 HEAD: Final = "head"
+STAGING: Final = "staging"
+"""Where pushes to a dataset with a gate land; it becomes the head when they were verified."""
+
 _BLOCK_REF: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 
 

@@ -19,6 +19,7 @@ from repo_server.handlers import (
     badges,
     datasets,
     files,
+    gates,
     health,
     ingest,
     ipfs,
@@ -96,6 +97,12 @@ DATASET_ROUTES: Final = (
     Route("GET", "/badge.svg", badges.get_svg, "a badge that says how the dataset stands", Access.READ),
     Route("GET", "/badge.json", badges.get_json, "the same for shields.io", Access.READ),
     Route("GET", "/attestations", attestations.get_attestations, "signed verdicts on the dataset", Access.READ),
+    Route(
+        "GET", "/gate", gates.get_gate, "whether pushes are verified first, and how the last one fared", Access.WRITE
+    ),
+    Route("PUT", "/gate", gates.put_gate, "verify pushes before they count", Access.WRITE),
+    Route("DELETE", "/gate", gates.delete_gate, "let pushes count at once", Access.WRITE),
+    Route("POST", "/gate", gates.post_gate, "verify what is staged once more", Access.WRITE),
     Route("POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE),
     Route("GET", "/verify", verification.get_verify, "how its verification stands", Access.READ),
     Route("GET", "/verify/{run}", verification.get_run, "how that run stands", Access.READ),

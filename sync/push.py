@@ -13,9 +13,9 @@ from typing import Final
 
 import aiohttp
 
-from opendatafabric.block_ref import HEAD
+from opendatafabric.block_ref import HEAD, STAGING
 from opendatafabric.chain.objects import ObjectFile
-from opendatafabric.errors import ChainsDiverged, DatasetNotFound, RefConflict, UnsupportedOperation
+from opendatafabric.errors import ChainsDiverged, DatasetNotFound, OdfError, RefConflict, UnsupportedOperation
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.http.refs import HttpRefStore
@@ -83,16 +83,31 @@ async def _interval(dataset: Dataset, remote_head: Multihash | None, options: Tr
         ) from error
 
 
-async def _require_head(refs: HttpRefStore, before: Multihash | None, expected: Multihash) -> None:
-    """Only this proves a push: a question about progress that crossed our last word looks like the confirmation."""
+async def _is_staged(refs: HttpRefStore, before: Multihash | None, expected: Multihash) -> bool:
+    """Whether the target has a gate, so that its head moves later. Otherwise the head alone proves a push: a question
+    about progress that crossed our last word looks like the confirmation.
+
+    Raises:
+        RefConflict: what was pushed is neither the head nor staged.
+    """
     found = await refs.read(HEAD)
     for wait_s in _COMMIT_WAITS_S:
         if found != before:
             break
+        if await _staged_head(refs) == expected:
+            return True
         await asyncio.sleep(wait_s)
         found = await refs.read(HEAD)
     if found != expected:
         raise RefConflict("the push was confirmed and the remote head is another one", expected=expected, found=found)
+    return False
+
+
+async def _staged_head(refs: HttpRefStore) -> Multihash | None:
+    try:
+        return await refs.read(STAGING)
+    except OdfError:  # servers need not know that ref
+        return None
 
 
 class _SmartPush:
@@ -120,7 +135,8 @@ class _SmartPush:
         self._begun = self._begun or found
         if not found.up_to_date and not found.dry_run:
             await self._converse(target, token, remote_head)
-            await _require_head(refs, remote_head, local_head)
+            staged = await _is_staged(refs, remote_head, local_head)
+            self._begun = replace(self._begun, staged=staged)
         # A conversation before this one may have moved the head and been cut before it could say so.
         return replace(self._begun, new_head=local_head, objects_moved=sum(counter.done for counter in self._moved))
 

@@ -39,6 +39,8 @@ class TransferResult:
     plan: TransferPlan = field(default_factory=TransferPlan)
     objects_moved: int = 0
     dry_run: bool = False
+    staged: bool = False
+    """The target verifies what it got before ``new_head`` becomes its head."""
 
     @property
     def up_to_date(self) -> bool:

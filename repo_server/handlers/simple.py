@@ -8,7 +8,7 @@ from aiohttp import web
 
 from catalog.permissions import Access
 from catalog.visibility import Visibility
-from opendatafabric.block_ref import HEAD
+from opendatafabric.block_ref import HEAD, STAGING
 from opendatafabric.errors import MalformedIdentifier, ObjectNotFound, StorageError
 from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA
 from opendatafabric.multihash import Multihash
@@ -22,10 +22,11 @@ from storage.quarantine import receive_object
 
 async def get_ref(request: web.Request) -> web.StreamResponse:
     """``GET refs/{ref}``: the hash as 69 bytes of text."""
-    found = await visit(request, Access.READ)
-    if request.match_info["ref"] != HEAD:
+    block_ref = request.match_info["ref"]
+    found = await visit(request, Access.WRITE if block_ref == STAGING else Access.READ)
+    if block_ref not in {HEAD, STAGING}:
         return message("Specified block reference not found", HTTPStatus.NOT_FOUND)
-    head = await _head_of(found)
+    head = await _head_of(found, block_ref)
     if head is None:
         return web.Response(status=HTTPStatus.NOT_FOUND)
     headers = {"ETag": f'"{head}"', "Cache-Control": "no-cache", **await _freshness(found)}
@@ -64,11 +65,11 @@ async def _freshness(found: Visit) -> dict[str, str]:
     return {} if upstream is None else upstream.headers(await upstream.told())
 
 
-async def _head_of(found: Visit) -> Multihash | None:
+async def _head_of(found: Visit, block_ref: str) -> Multihash | None:
     try:
-        return await found.dataset.entry.dataset.head()
+        return await found.dataset.entry.dataset.head(block_ref)
     except MalformedIdentifier as error:  # what lies on our disk is no fault of whoever asks
-        raise StorageError(f"the head of {found.alias} is damaged", hint="odf fsck") from error
+        raise StorageError(f"the {block_ref} of {found.alias} is damaged", hint="odf fsck") from error
 
 
 async def _get(request: web.Request, folder: str, *, pending: bool) -> web.StreamResponse:

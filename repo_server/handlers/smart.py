@@ -11,7 +11,7 @@ from aiohttp import web
 
 from catalog.accounts import Account
 from catalog.datasets import DatasetRecord
-from catalog.jobs import VERIFY, JobId
+from catalog.jobs import PROMOTE, VERIFY, JobId
 from catalog.permissions import Access
 from catalog.run_times import Schedule
 from catalog.tokens import Scope
@@ -26,6 +26,7 @@ from repo_server.measuring import measured
 from repo_server.object_urls import OwnUrls
 from repo_server.problems import message, plain
 from storage.dataset import Dataset
+from storage.wrappers.staged import StagingRefs
 from sync.smart.channels import VERSION, VERSION_HEADER
 from sync.smart.messages import Visibility as WireVisibility
 from sync.smart.serve import serve_pull, serve_push
@@ -113,13 +114,16 @@ class _Target:
 
     found: Visit
     dataset_id: DatasetId | None = None
+    gated: bool = False
+    """Whether what is pushed has to be verified before it becomes the head."""
 
     async def find(self) -> Dataset | None:
         hosted = self.found.hosted
         if hosted is None:
             return None
-        self.dataset_id = hosted.entry.id
-        return hosted.entry.dataset
+        self.dataset_id, dataset = hosted.entry.id, hosted.entry.dataset
+        self.gated = await self.found.services.catalog.gates.find(self.dataset_id) is not None
+        return dataset.over(dataset.objects, StagingRefs(dataset.refs)) if self.gated else dataset
 
     async def create(self, dataset_id: DatasetId, visibility: WireVisibility) -> Dataset:
         owner = self._owner()
@@ -138,8 +142,11 @@ class _Target:
         return measured(made, self.found.services.metrics.stores).dataset
 
     async def note(self, expected_head: Multihash | None, new_head: Multihash) -> None:
-        """A head moved: look at the dataset anew, and write it down."""
+        """A head moved: look at the dataset anew, and write it down. Behind a gate: have it verified."""
         assert self.dataset_id is not None
+        if self.gated:
+            await self.found.services.catalog.jobs.ask_again(JobId(PROMOTE, self.dataset_id))
+            return
         await note_move(self.found, self.dataset_id, expected_head=expected_head, new_head=new_head)
         if expected_head is None and self.found.services.settings.verify_pushed:
             await self._have_verified(self.dataset_id)

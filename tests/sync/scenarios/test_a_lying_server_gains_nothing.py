@@ -193,8 +193,8 @@ async def test_a_confirmation_before_the_head_has_moved(
     await fill(stage.local, builder)
     heads: Iterator[Multihash | None] = iter([None, None, None, builder.head if moves else None])
 
-    async def read(_refs: HttpRefStore, _name: str) -> Multihash | None:
-        return next(heads)
+    async def read(_refs: HttpRefStore, name: str) -> Multihash | None:
+        return next(heads) if name == "head" else None
 
     @asynccontextmanager
     async def opened(*_: Any) -> AsyncIterator[Conversation]:

@@ -1,0 +1,67 @@
+"""The gate before the head of a dataset: seen by those who may write it, and set by them."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from aiohttp import web
+
+from catalog.gates import Gate
+from catalog.jobs import PROMOTE, JobId
+from opendatafabric.block_ref import STAGING
+from opendatafabric.errors import MalformedInput, RefNotFound, UnsupportedOperation
+from repo_server.body import read_json
+from repo_server.gate import VISIT, Visit
+from repo_server.problems import json_response
+from repo_server.run_states import current_run, plain_run
+
+
+async def get_gate(request: web.Request) -> web.StreamResponse:
+    """``GET /{dataset}/gate``."""
+    return json_response(await _plain(request[VISIT]))
+
+
+async def put_gate(request: web.Request) -> web.StreamResponse:
+    """``PUT /{dataset}/gate``: what is pushed from now on is verified first."""
+    found = request[VISIT]
+    if found.dataset.upstream is not None:
+        raise UnsupportedOperation("the dataset lies elsewhere and is only kept here")
+    body = await read_json(request, found.services.settings)
+    if set(body) - {"replay"} or not isinstance(body.get("replay", False), bool):
+        raise MalformedInput("a gate has one field", expected='{"replay": true} or {}')
+    await found.services.catalog.gates.set(found.dataset.entry.id, Gate(bool(body.get("replay", False))))
+    return json_response(await _plain(found))
+
+
+async def delete_gate(request: web.Request) -> web.StreamResponse:
+    """``DELETE /{dataset}/gate``: what is staged stays so until it is pushed again."""
+    found = request[VISIT]
+    await found.services.catalog.gates.remove(found.dataset.entry.id)
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def post_gate(request: web.Request) -> web.StreamResponse:
+    """``POST /{dataset}/gate``: have what is staged verified once more."""
+    found = request[VISIT]
+    if await found.dataset.entry.dataset.head(STAGING) is None:
+        raise RefNotFound("nothing is staged")
+    await found.services.catalog.jobs.ask(_job_id(found))
+    return json_response(await _plain(found), status=HTTPStatus.ACCEPTED)
+
+
+async def _plain(found: Visit) -> dict[str, Any]:
+    services, entry = found.services, found.dataset.entry
+    gate, staged = await services.catalog.gates.find(entry.id), await entry.dataset.head(STAGING)
+    state, now = await services.catalog.jobs.state(_job_id(found)), services.now()
+    run = 0 if state is None else current_run(state, now)
+    return {
+        "on": gate is not None,
+        "replay": gate is not None and gate.replay,
+        "staged": None if staged is None else str(staged),
+        "run": plain_run(state, run, now=now, with_error=True) if run else None,
+    }
+
+
+def _job_id(found: Visit) -> JobId:
+    return JobId(PROMOTE, found.dataset.entry.id)
