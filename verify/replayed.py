@@ -76,4 +76,5 @@ class ReplayedStep:
             "recordsExpected": self.records_expected,
             "recordsFound": self.records_found,
             "rows": [row.as_dict() for row in self.rows],
+            **({} if self.agreed is None else {"agreed": self.agreed}),
         }

@@ -59,7 +59,7 @@ def _sentences(record: ReportRecord) -> Iterator[tuple[str, str]]:
     for block in record.blocks:
         place = f"block {'?' if block.sequence_number is None else block.sequence_number} {block.block_hash}"
         if block.step is not None:
-            yield f"{place}: step", block.step.verdict.value
+            yield f"{place}: step", " by ".join(filter(None, (block.step.verdict.value, block.step.agreed)))
         for finding in block.findings:
             subject, told = _of_finding(finding)
             yield f"{place}: {subject}", told

@@ -145,7 +145,11 @@ def _step(step: ReplayedStep) -> StepRecord:
         for row in step.rows
     )
     return StepRecord(
-        verdict=step.verdict, records_expected=step.records_expected, records_found=step.records_found, rows=rows
+        verdict=step.verdict,
+        records_expected=step.records_expected,
+        records_found=step.records_found,
+        agreed=_clean_or_none(step.agreed),
+        rows=rows,
     )
 
 
@@ -170,6 +174,7 @@ def _replayed(block: BlockRecord, step: StepRecord) -> ReplayedStep:
         rows=tuple(RowDifference(row.offset, row.column, row.expected, row.found) for row in step.rows),
         records_expected=step.records_expected,
         records_found=step.records_found,
+        agreed=step.agreed,
     )
 
 

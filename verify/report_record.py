@@ -63,6 +63,8 @@ class StepRecord(Part):
     verdict: StepVerdict
     records_expected: Amount
     records_found: Amount | None = None
+    agreed: str | None = None
+    """The other version of the engine that gives what the block says, where ours does not."""
     rows: tuple[RowRecord, ...] = ()
 
 

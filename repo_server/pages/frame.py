@@ -36,6 +36,8 @@ td code{overflow-wrap:normal}
 article{border:1px solid var(--line);border-radius:.5rem;margin:1rem 0;padding:.25rem 1rem}
 .verdict{font-weight:700}
 .valid{color:var(--valid)}.invalid,.damage{color:var(--invalid)}.error,.unchecked,.warning{color:var(--error)}
+.strip{display:block;max-width:100%}
+.strip rect{fill:currentColor}.strip .line{fill:var(--line)}
 footer{border-top:1px solid var(--line);color:var(--soft);margin-top:3rem;padding-top:1rem}
 @media (max-width:40rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 """

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from catalog.reports import KeptReport, VerdictSpan
 from opendatafabric.multihash import Multihash
 from repo_server.pages.frame import facts, page, table, verdict
+from repo_server.pages.history_strip import history_strip
 from repo_server.pages.html import Html, element, joined
 from repo_server.report_states import checked, moment
 from verify.report_record import BlockRecord, EnvironmentRecord, FindingRecord, InputRecord, ReportRecord, StepRecord
@@ -26,6 +27,7 @@ def report_list_page(name: str, reports: Sequence[KeptReport], spans: Sequence[V
     seen = [(verdict(each.verdict), moment(each.first_seen), moment(each.last_seen), str(each.count)) for each in spans]
     body += [
         element("h2", "How the verdict changed"),
+        history_strip(reports),
         table("History of the verdict", ("Verdict", "First seen", "Last seen", "Reports"), seen),
         element("h2", "Reports"),
         table("Reports", ("Ended", "Verdict", "Checked", "Head", "Report"), [_row(each) for each in reports]),
@@ -113,10 +115,11 @@ def _finding(finding: FindingRecord) -> Html:
 
 def _step(step: StepRecord) -> Html:
     found = "none" if step.records_found is None else f"{step.records_found:,}"
+    judged = step.verdict.value if step.agreed is None else f"{step.verdict.value} by {step.agreed}"
     numbers = f"Records: {step.records_expected:,} recorded, {found} found."
     rows = [(str(row.offset), _code(row.column), _code(row.expected), _code(row.found)) for row in step.rows]
     differing = table("Rows that differ", ("Offset", "Column", "Recorded", "Found"), rows) if rows else None
-    return joined(element("p", f"The step was repeated: {step.verdict.value}. {numbers}"), differing)
+    return joined(element("p", f"The step was repeated: {judged}. {numbers}"), differing)
 
 
 def _inputs(inputs: Sequence[InputRecord]) -> Iterator[Html]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from opendatafabric.did import DatasetId, new_dataset_id
@@ -21,6 +22,7 @@ OF_NO_BLOCK = Finding(Check.REFS, "ref-dangling", "no such block", object_key="r
 WARNING = Finding(Check.RECORDS, "watermark-differs", "odd", Severity.WARNING, sequence_number=4, block_hash=HEAD)
 ROW = RowDifference(7, "city", "Kyiv", "Lviv")
 SOUND = ReplayedStep(4, HEAD, StepVerdict.VALID, records_expected=2, records_found=2)
+BY_ANOTHER = replace(SOUND, agreed="spark 3.5.8")
 WRONG = ReplayedStep(3, BLOCK, StepVerdict.MISMATCH, rows=(ROW,), records_expected=2, records_found=2)
 
 

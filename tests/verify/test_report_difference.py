@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opendatafabric.multihash import physical_hash
-from tests.verify.reports import BLOCK, DAMAGE, INPUT, OF_NO_BLOCK, SOUND, WRONG, record
+from tests.verify.reports import BLOCK, BY_ANOTHER, DAMAGE, HEAD, INPUT, OF_NO_BLOCK, SOUND, WRONG, record
 from verify.report import Verdict
 from verify.report_difference import Change, differences
 
@@ -27,6 +27,12 @@ def test_a_step_that_ended_otherwise_is_told() -> None:
     again = type(WRONG)(3, BLOCK, SOUND.verdict)
     assert Change(f"block 3 {BLOCK}: step", "mismatch", "valid") in differences(
         record(steps=[WRONG]), record(steps=[again])
+    )
+
+
+def test_another_version_that_agreed_is_told() -> None:
+    assert Change(f"block 4 {HEAD}: step", "valid", "valid by spark 3.5.8") in differences(
+        record(steps=[SOUND]), record(steps=[BY_ANOTHER])
     )
 
 

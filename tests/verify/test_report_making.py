@@ -8,6 +8,7 @@ from opendatafabric.multihash import physical_hash
 from opendatafabric.report_limits import REPORT_BLOCKS_MAX, REPORT_BYTES_MAX, REPORT_FINDINGS_MAX, REPORT_TEXT_CHARS_MAX
 from tests.verify.reports import (
     BLOCK,
+    BY_ANOTHER,
     DAMAGE,
     HEAD,
     INPUT,
@@ -72,7 +73,7 @@ def test_times_are_in_utc_and_durations_in_milliseconds() -> None:
     assert (timings.integrity_ms, timings.replay_ms) == (250, 1500)
 
 
-@pytest.mark.parametrize("steps", [None, [WRONG, SOUND]])
+@pytest.mark.parametrize("steps", [None, [WRONG, SOUND], [BY_ANOTHER]])
 def test_the_document_gives_the_report_back(steps: list[ReplayedStep] | None) -> None:
     findings = [OF_NO_BLOCK, DAMAGE, WARNING]
     made = report_of(parse_report(record(*findings, steps=steps).to_bytes()))

@@ -14,7 +14,7 @@ from opendatafabric.multihash import physical_hash
 from repo_server.pages.frame import HEADERS
 from repo_server.pages.report_pages import report_list_page, report_page
 from tests.repo_server.pages.test_html import Seen
-from tests.verify.reports import BLOCK, DAMAGE, DATASET, HEAD, INPUT, OF_NO_BLOCK, SOUND, WRONG, record
+from tests.verify.reports import BLOCK, BY_ANOTHER, DAMAGE, DATASET, HEAD, INPUT, OF_NO_BLOCK, SOUND, WRONG, record
 from tests.verify.test_environment import ENGINE
 from verify.environment import environment
 from verify.report import Finding, Verdict
@@ -39,6 +39,10 @@ def test_a_report_is_shown_whole() -> None:
         assert part in text
     for part in (str(DATASET), str(HEAD), str(INPUT), str(BLOCK), "3.13.0", "1,500 ms", "no room for 7 findings"):
         assert part in text
+
+
+def test_the_version_that_agreed_is_shown() -> None:
+    assert "valid by spark 3.5.8" in shown(record(steps=[BY_ANOTHER])).texts
 
 
 def test_a_sound_report_says_that_nothing_was_found() -> None:
