@@ -37,16 +37,25 @@ def counted(tagged: TaggedRecords, after: Integers, until: int) -> Counted:
     Raises:
         MalformedData: some are taken back, and a column is of a type that has no equality.
     """
-    rows, ends = np.arange(len(tagged)), np.full(len(tagged), until, np.int64)
-    if (tagged.signs > 0).all():
-        return Counted(rows, after, ends)
-    groups = groups_of(tagged.records)
+    rows, times, taken_back = np.arange(len(tagged)), tagged.times, tagged.signs < 0
+    met = np.isin(times, times[taken_back]) if taken_back.any() else taken_back  # equal records have one time
+    left = _left_of(tagged.only(met), after[met], until)
+    alone = np.full(len(rows) - met.sum(), until)
+    return Counted(
+        np.concatenate([rows[~met], rows[met][left.rows]]),
+        np.concatenate([after[~met], left.after]),
+        np.concatenate([alone, left.until]),
+    )
+
+
+def _left_of(tagged: TaggedRecords, after: Integers, until: int) -> Counted:
+    rows, groups = np.arange(len(tagged)), groups_of(tagged.records)
     order = np.lexsort((rows, after, groups))
     groups, after = groups[order], after[order]
     begins = _differs(groups)
     totals = _running(tagged.signs[order], begins)
-    last_of_step = np.append(begins[1:] | (after[1:] != after[:-1]), True)
-    next_after = np.append(np.where(begins[1:], until, after[1:]), until)
+    last_of_step = np.append(begins[1:] | (after[1:] != after[:-1]), True)[: len(rows)]
+    next_after = np.append(np.where(begins[1:], until, after[1:]), until)[: len(rows)]
     first_rows = rows[order][np.maximum.accumulate(np.where(begins, rows, 0))]
     copies = np.where(last_of_step, np.maximum(totals, 0), 0)
     return Counted(np.repeat(first_rows, copies), np.repeat(after, copies), np.repeat(next_after, copies))

@@ -56,7 +56,7 @@ class TaggedRecords:
     def times(self) -> Integers:
         """Event times in milliseconds; of those that have none, ``NO_WATERMARK``, so that they are late for all."""
         column = self.records.column(self.event_time)
-        if pa.types.is_timestamp(column.type):
+        if pa.types.is_timestamp(column.type) and column.type.unit in ("us", "ns"):
             column = pc.floor_temporal(column, unit="millisecond")
         times: Integers = column.cast(TIMESTAMP).cast(pa.int64()).fill_null(NO_WATERMARK).to_numpy()
         return times

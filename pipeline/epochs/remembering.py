@@ -119,5 +119,5 @@ def _in_order(result: EpochResult, request: TransformRequest) -> pa.Table:
     check_schema(result.rows.schema, request.vocabulary)
     operations = np.where(result.signs > 0, OperationType.APPEND, OperationType.RETRACT)
     name = request.vocabulary.operation_type_column
-    rows = result.rows.append_column(name, pa.array(operations, pa.int32()))
+    rows = result.rows.append_column(pa.field(name, pa.int32(), nullable=False), pa.array(operations, pa.int32()))
     return in_canonical_order(rows, request.vocabulary.event_time_column)

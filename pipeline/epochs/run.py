@@ -55,4 +55,5 @@ def _run_by_record(session: SparkSession, request: TransformRequest) -> pa.Table
 def _with_operations(result: pa.Table, operations: Numbers, name: str) -> pa.Table:
     last = result.num_columns - 1
     positions, rows = result.column(last).to_numpy(), result.remove_column(last)
-    return rows.append_column(name, pa.array(carried_operations(positions, operations), pa.int32()))
+    field = pa.field(name, pa.int32(), nullable=False)
+    return rows.append_column(field, pa.array(carried_operations(positions, operations), pa.int32()))

@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.epochs.grouping import Grouping
-from pipeline.epochs.multiplicity import Counted, counted
+from pipeline.epochs.multiplicity import Counted
 from pipeline.epochs.query import EpochQuery
 from pipeline.epochs.records import NO_WATERMARK, EpochResult, EpochStep, Integers, TaggedRecords
+from pipeline.epochs.window_records import all_that_is_left, closing, of_open_sessions, still_open, timely
 from pipeline.epochs.window_shape import WindowShape
-from pipeline.epochs.windows import FixedWindows, SessionWindows
+from pipeline.epochs.windows import FixedWindows
 
 _MICROSECONDS: Final = 1_000
 _NEVER: Final = int(np.iinfo(np.int64).max)
@@ -24,46 +25,27 @@ def run_windows(shape: WindowShape, step: EpochStep, query: EpochQuery) -> Epoch
     if isinstance(shape.windows, FixedWindows):
         rows, kept = _fixed(shape, shape.windows, step, query)
     else:
-        rows, kept = _sessions(shape, shape.windows, step, query)
+        rows, kept = _sessions(shape, step, query)
     return EpochResult(rows, np.ones(len(rows), np.int64), kept)
 
 
 def _fixed(
     shape: WindowShape, windows: FixedWindows, step: EpochStep, query: EpochQuery
 ) -> tuple[pa.Table, tuple[TaggedRecords, ...]]:
-    chosen = [(each, _closing(each, windows, step)) for each in step.inputs]
+    chosen = [(each, closing(each, windows, step)) for each in step.inputs]
     with query.over(*_tables(chosen)) as frame:
         rows = Grouping(frame, shape.grouped_at).by_record().toArrow()
-    ends = [windows.last_ends(each.times) for each in step.inputs]
-    kept = [
-        each.only((end > step.watermark) & (end > each.late_before) & (each.times > NO_WATERMARK))
-        for each, end in zip(step.inputs, ends, strict=True)
-    ]
-    return rows, tuple(kept)
+    return rows, tuple(still_open(each, windows, step) for each in step.inputs)
 
 
-def _closing(tagged: TaggedRecords, windows: FixedWindows, step: EpochStep) -> Counted:
-    """The records of an input that are in a window which ends now, and for which windows each of them counts."""
-    before = np.full(len(tagged), step.watermark_before)
-    there = windows.close_between(tagged.times, before, step.watermark) & (tagged.times > NO_WATERMARK)
-    rows = np.flatnonzero(there)
-    some = tagged.only(there)
-    found = counted(some, np.maximum(some.late_before, step.watermark_before), step.watermark)
-    found = found.only(windows.close_between(some.times[found.rows], found.after, found.until))
-    return Counted(rows[found.rows], found.after, found.until)
-
-
-def _sessions(
-    shape: WindowShape, windows: SessionWindows, step: EpochStep, query: EpochQuery
-) -> tuple[pa.Table, tuple[TaggedRecords, ...]]:
-    timely = [each.only((each.times > each.late_before) & (each.times > NO_WATERMARK)) for each in step.inputs]
-    bounds = [np.full(len(each), step.watermark_before) for each in timely]
-    chosen = [(each, counted(each, after, step.watermark)) for each, after in zip(timely, bounds, strict=True)]
+def _sessions(shape: WindowShape, step: EpochStep, query: EpochQuery) -> tuple[pa.Table, tuple[TaggedRecords, ...]]:
+    in_time = [timely(each) for each in step.inputs]
+    chosen = [(each, all_that_is_left(each, step)) for each in in_time]
     with query.over(*_tables(chosen)) as frame:
         grouping, reached = Grouping(frame, shape.grouped_at), _microseconds(step.watermark)
         rows = grouping.by_window(_microseconds(step.watermark_before), reached).toArrow()
         oldest = _oldest_open(grouping.sessions().toArrow(), step.watermark)
-    return rows, tuple(each.only((each.times >= oldest) | (each.times > step.watermark)) for each in timely)
+    return rows, tuple(of_open_sessions(each, oldest, step) for each in in_time)
 
 
 def _tables(chosen: list[tuple[TaggedRecords, Counted]]) -> tuple[list[pa.Table], list[Any]]:
