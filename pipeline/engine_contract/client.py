@@ -10,8 +10,9 @@ from typing import Any, Final
 import grpc
 
 from opendatafabric.codec.engine_codec import encode_grpc
+from opendatafabric.engine_limits import ENGINE_SILENCE_S_MAX
 from opendatafabric.errors import EngineDied, EngineFailed, EngineUnavailable, InvalidQuery, OdfError
-from pipeline.engine_contract.methods import MESSAGE_OPTIONS, Method, Request, Success
+from pipeline.engine_contract.methods import MESSAGE_OPTIONS, Method, Request, Success, alive_options
 
 _OPTIONS: Final = [*MESSAGE_OPTIONS, ("grpc.enable_http_proxy", 0)]
 
@@ -62,7 +63,8 @@ async def _answers(
     address: str, method: Method[Any, Any], request: bytes, timeout_s: float | None
 ) -> AsyncGenerator[Any, None]:
     has_begun = False
-    async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
+    options = [*_OPTIONS, *alive_options(ENGINE_SILENCE_S_MAX)]
+    async with grpc.aio.insecure_channel(address, options=options) as channel:
         try:
             async for data in channel.unary_stream(method.path)(request, timeout=timeout_s):
                 has_begun = True

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from opendatafabric.codec.engine_codec import decode_grpc, encode_grpc
+from opendatafabric.engine_limits import ENGINE_REPLY_S_MAX
 from opendatafabric.limits import MESSAGE_BYTES_MAX
 from opendatafabric.metadata.engine_messages import (
     RawQueryRequest,
@@ -36,6 +37,20 @@ MESSAGE_OPTIONS: Final = (
     ("grpc.max_send_message_length", MESSAGE_BYTES_MAX + _ENVELOPE_BYTES),
 )
 """For both ends."""
+
+
+def alive_options(silence_s: float) -> list[tuple[str, int]]:
+    """Of an end that asks the other one, after so much silence, whether it is alive, and else hangs up.
+
+    Without that a machine that vanished is waited for as long as the job may take.
+    """
+    return [
+        ("grpc.keepalive_time_ms", int(silence_s * 1_000)),
+        ("grpc.keepalive_timeout_ms", int(ENGINE_REPLY_S_MAX * 1_000)),
+        ("grpc.http2.ping_timeout_ms", int(ENGINE_REPLY_S_MAX * 1_000)),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.http2.max_ping_strikes", 0),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from typing import Any, Final
 import grpc
 
 from opendatafabric.codec.engine_codec import decode_grpc
-from opendatafabric.engine_limits import ENGINE_HEARTBEAT_S
+from opendatafabric.engine_limits import COORDINATOR_SILENCE_S_MAX, ENGINE_HEARTBEAT_S
 from opendatafabric.errors import IncompatibleSchema, InvalidQuery, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.limits import WORKER_CLIENTS_MAX
-from pipeline.engine_contract.methods import MESSAGE_OPTIONS, RAW_QUERY, SERVICE, TRANSFORM, Method
+from pipeline.engine_contract.methods import MESSAGE_OPTIONS, RAW_QUERY, SERVICE, TRANSFORM, Method, alive_options
 from pipeline.engine_contract.served import ServedEngine
 
 LOG: Final = logging.getLogger("odf.engine")
@@ -31,7 +31,8 @@ async def serving(engine: ServedEngine, *, host: str, port: int) -> AsyncIterato
         StorageError: the address cannot be had.
     """
     server = grpc.aio.server(
-        options=[*MESSAGE_OPTIONS, ("grpc.so_reuseport", 0)], maximum_concurrent_rpcs=WORKER_CLIENTS_MAX
+        options=[*MESSAGE_OPTIONS, *alive_options(COORDINATOR_SILENCE_S_MAX), ("grpc.so_reuseport", 0)],
+        maximum_concurrent_rpcs=WORKER_CLIENTS_MAX,
     )
     server.add_generic_rpc_handlers([_service(engine)])
     try:
