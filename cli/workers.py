@@ -15,6 +15,7 @@ from cli.fetching import fetch_options
 from cli.gates import promote_job, rights_in
 from cli.ingests import now_or
 from cli.stopping import stop_asked
+from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.inputs import MayRead
 from pipeline.poll_job import PollJob
 from pipeline.transform.derive_job import DeriveJob
@@ -114,6 +115,5 @@ def _polling(
     settings: Settings, repository: DatasetRepository, client: WorkerClient, allowed: Sequence[str]
 ) -> PollJob:
     variables = allowed_variables([*settings.source_variables, *allowed])
-    return PollJob(
-        repository, client, ForeignEngine(settings), fetch_options(settings, variables), lambda: now_or(None)
-    )
+    own, foreign = [PreprocessElsewhere(each, settings.engines_elsewhere) for each in (client, ForeignEngine(settings))]
+    return PollJob(repository, own, foreign, fetch_options(settings, variables), lambda: now_or(None))

@@ -42,7 +42,7 @@ def _append(open_session: OpenSession, request: IngestRequest, order: Order, tol
         return IngestAnswer(RowCounts())
     in_force = None if request.schema is None else arrow_schema(request.schema)
     counted = _Counted(given, told)
-    found = preprocessed(open_session, counted.pieces(), request.source, request.vocabulary)
+    found = preprocessed(open_session, counted.pieces(), request)
     changes = order(_appended(found, in_force, request), request.vocabulary.event_time_column)
     answer = write_changes(changes, in_force, request)
     rows = replace(answer.rows, read=counted.rows)

@@ -59,7 +59,7 @@ def make_slice(open_session: OpenSession, request: IngestRequest, tell: Tell | N
         return IngestAnswer(RowCounts())
     told(RowCounts(len(given)))
     in_force = None if request.schema is None else arrow_schema(request.schema)
-    found = pa.concat_tables(preprocessed(open_session, iter([given]), request.source, request.vocabulary))
+    found = pa.concat_tables(preprocessed(open_session, iter([given]), request))
     records = prepare(found, request.vocabulary, takes_op=takes_op(request.source.merge), in_force=in_force)
     history = open_history(request.history, request.source.merge, in_force, request.vocabulary)
     merged = merge_records(records, request.source.merge, merge_context(records.schema, history, request))

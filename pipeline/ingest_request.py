@@ -40,7 +40,8 @@ class HistoryFiles:
 class IngestRequest:
     """``file`` is what the source gave, ``history`` what the dataset has, if the strategy compares with it.
 
-    ``event_time`` is for records that have none. The new slice is to be written to ``made``, which does not exist.
+    ``event_time`` is for records that have none. The new slice is to be written to ``made``, which does not exist. A
+    file that ``is_preprocessed`` has records as the query of the source leaves them.
     """
 
     source: Source
@@ -52,6 +53,7 @@ class IngestRequest:
     schema: SetDataSchema | None
     next_offset: int
     history: HistoryFiles
+    is_preprocessed: bool = False
 
     def to_message(self) -> dict[str, Any]:
         """As JSON values."""
@@ -67,6 +69,7 @@ class IngestRequest:
             "history_made": str(self.history.made),
             "runs": [str(path) for path in self.history.runs],
             "slices": [str(path) for path in self.history.slices],
+            "is_preprocessed": self.is_preprocessed,
         }
 
     @classmethod
@@ -88,6 +91,7 @@ class IngestRequest:
             history=HistoryFiles(
                 Path(message["history_made"]), tuple(map(Path, message["runs"])), tuple(map(Path, message["slices"]))
             ),
+            is_preprocessed=message["is_preprocessed"],
         )
 
 

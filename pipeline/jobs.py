@@ -22,6 +22,7 @@ JOBS: Final[Mapping[str, str]] = {
     "describe": "pipeline.describe:describe",
     "ingest": "pipeline.ingest_job:ingest_job",
     "raw-query": "pipeline.engine_contract.contract_jobs:raw_query_job",
+    "read-source": "pipeline.engine_contract.contract_jobs:read_source_job",
     "transform": "pipeline.transform.job:transform_job",
 }
 """Name of a job → ``module:function``."""

@@ -19,6 +19,7 @@ from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
 from opendatafabric.names import AccountName
+from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.ingest import Engine
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
@@ -54,11 +55,15 @@ _PUBLISHING_ENDS_S: Final = 5
 _HEADER_BYTES_MAX: Final = 16 * 1024
 
 
+def _engine(settings: Settings) -> Engine:
+    return PreprocessElsewhere(ForeignEngine(settings), settings.engines_elsewhere)
+
+
 def create_app(settings: Settings, *, engine: Engine | None = None) -> web.Application:
     """The application; it opens repository and catalog when it starts. ``engine`` is the Spark worker unless given."""
     application = web.Application(middlewares=[around])
     add_routes(application, settings.tenancy, with_ipfs=settings.ipfs_provider)
-    application.cleanup_ctx.append(_services(settings, engine or ForeignEngine(settings)))
+    application.cleanup_ctx.append(_services(settings, engine or _engine(settings)))
     application.on_response_prepare.append(add_browser_headers)
     application.on_shutdown.append(_end_conversations)
     return application

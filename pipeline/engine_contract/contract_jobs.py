@@ -13,8 +13,10 @@ from opendatafabric.data.arrow_schema import arrow_schema_to_odf
 from opendatafabric.data.arrow_storage import without_views
 from opendatafabric.errors import MalformedData
 from opendatafabric.metadata.events import SetDataSchema, SetTransform
+from pipeline.ingest_request import IngestRequest
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.preprocess import run_preprocess
+from pipeline.readers import read_pieces
 from pipeline.transform.job import transform_job
 
 
@@ -38,6 +40,17 @@ def raw_query_job(context: JobContext, arguments: JsonObject) -> JsonObject:
     return {"records": _write(run_preprocess(context.open_session, _rows(files), transform.transform), made)}
 
 
+def read_source_job(_: JobContext, arguments: JsonObject) -> JsonObject:
+    """What a source gave as one file; ``None`` records of an empty one that nobody knows the columns of.
+
+    Raises:
+        MalformedSource, MalformedData, LimitExceeded, UnsupportedOperation: as ``read_pieces``.
+    """
+    request = IngestRequest.from_message(arguments)
+    pieces = read_pieces(request.file, request.source.read)
+    return {"records": None if pieces is None else _written(pieces, request.made)}
+
+
 def _schema_in(file: Path) -> str:
     """Of a Parquet file, as a block would say it."""
     try:
@@ -56,12 +69,17 @@ def _rows(files: list[Path]) -> Iterator[pa.Table]:
 
 
 def _write(pieces: Iterator[pa.Table], made: Path) -> int:
+    records = _written(pieces, made)
+    if not records:
+        made.unlink()
+    return records
+
+
+def _written(pieces: Iterator[pa.Table], made: Path) -> int:
     first = next(pieces)
     records = 0
     with pq.ParquetWriter(made, first.schema) as writer:
         for piece in (first, *pieces):
             writer.write_table(piece)
             records += len(piece)
-    if not records:
-        made.unlink()
     return records

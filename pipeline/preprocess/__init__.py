@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.metadata.transform import SqlQueryStep, Transform
-from pipeline.ingest_request import Source
+from pipeline.ingest_request import IngestRequest
 from pipeline.merge import takes_op
 from pipeline.preprocess.default_step import run_default_step
 
@@ -23,14 +22,15 @@ if TYPE_CHECKING:
 
 
 def preprocessed(
-    open_session: Callable[[], SparkSession], pieces: Iterator[pa.Table], source: Source, vocabulary: DatasetVocabulary
+    open_session: Callable[[], SparkSession], pieces: Iterator[pa.Table], request: IngestRequest
 ) -> Iterator[pa.Table]:
     """The records of a source after its query, or after the default step; errors as ``run_preprocess``."""
+    source = request.source
     if source.preprocess is not None:
         return run_preprocess(open_session, pieces, source.preprocess)
-    if source.read.schema:
+    if source.read.schema or request.is_preprocessed:
         return pieces
-    return run_default_step(pieces, vocabulary, op_is_data=not takes_op(source.merge))
+    return run_default_step(pieces, request.vocabulary, op_is_data=not takes_op(source.merge))
 
 
 def run_preprocess(
