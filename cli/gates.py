@@ -22,7 +22,7 @@ from opendatafabric.names import AccountName
 from pipeline.inputs import readable
 from pipeline.transform.input_chains import inputs_in
 from repo_server.config import Settings
-from repo_server.ingesting import ForeignEngine
+from repo_server.ingesting import ForeignEngine, other_sparks
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from verify.promote_job import PromoteJob
@@ -46,7 +46,8 @@ def promote_job(settings: Settings, repository: DatasetRepository, catalog: Cata
 
     def replay_of(dataset_id: DatasetId) -> Replay:
         may_read = partial(owner_may_read, dataset_id)
-        return Replay(readable(find, may_read), engine, elsewhere=settings.engines_elsewhere)
+        versions = {"spark": other_sparks(settings)}
+        return Replay(readable(find, may_read), engine, elsewhere=settings.engines_elsewhere, other_versions=versions)
 
     room = ReportRoom(catalog.reports, settings.reports_kept, attester_of(settings, catalog))
     return PromoteJob(repository, catalog.gates, room, replay_of)
