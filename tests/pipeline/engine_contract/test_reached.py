@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.errors import EngineDied, EngineUnavailable, InvalidQuery
+from opendatafabric.metadata.transform import SqlQueryStep, TransformSql
 from pipeline.engine_contract import reached
 from pipeline.engine_contract.elsewhere import EngineImage, EnginesElsewhere
+from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.transform.run import transform
 from tests.pipeline.container_runtime import FakeRuntime
-from tests.pipeline.datasets import day
+from tests.pipeline.datasets import cities, csv_source, day, new_dataset, push
 from tests.pipeline.local_engine import LocalEngine
 from tests.pipeline.transform.derived import Workshop, query_over
 from tests.source_tree import ROOT
@@ -78,6 +80,18 @@ async def test_a_container_sees_the_folders_of_the_job_and_one_of_them_to_read_o
     volumes = [each.partition(":")[2] for each in given if each.startswith("--volume=")]
     assert volumes == ["/opt/engine/in:ro", "/opt/engine/out"]
     assert {"--rm", "--security-opt=no-new-privileges", "--publish=127.0.0.1::2884"} <= set(given)
+
+
+async def test_queries_of_sources_are_asked_in_a_container_too(
+    shop: Workshop, elsewhere: EnginesElsewhere, runtime: FakeRuntime
+) -> None:
+    query = SqlQueryStep(query="select * from input where population > 10")
+    source = replace(csv_source(), preprocess=TransformSql("DataFusion", queries=(query,)))
+    dataset = await new_dataset(source)
+    engine = PreprocessElsewhere(shop.engine, elsewhere)
+    outcome = await push(dataset, engine, cities(shop.folder, lviv=5, kyiv=30), on=2)
+    assert (outcome.answer.rows.read, outcome.answer.rows.appended) == (2, 1)
+    assert runtime.all_were_removed()
 
 
 async def test_in_a_network_without_a_way_out_it_is_reached_by_its_own_address(
