@@ -28,7 +28,8 @@ _TRIES: Final = 2
 
 def cores() -> int:
     """How many this process may use."""
-    return len(os.sched_getaffinity(0))
+    affinity = getattr(os, "sched_getaffinity", None)  # not every system knows it
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 class ObjectChecks:
