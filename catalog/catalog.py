@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 
 from catalog.accounts import Accounts
+from catalog.alerts import Alerts
 from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
 from catalog.datasets import Datasets
@@ -21,6 +22,7 @@ from catalog.mirrors import Mirrors
 from catalog.reports import Reports
 from catalog.schedules import Schedules
 from catalog.scrubs import Scrubs
+from catalog.standings import Standings
 from catalog.stored_tables import StoredTables
 from catalog.tokens import Tokens
 from catalog.watches import Watches
@@ -45,6 +47,8 @@ class Catalog:
         self.schedules = Schedules(database, now)
         self.attestations = Attestations(database)
         self.gates = Gates(database)
+        self.alerts = Alerts(database, now)
+        self.standings = Standings(database, now)
         self.attestation_keys = AttestationKeys(database, now)
         self.watches = Watches(database, now)
         self.reports = Reports(database)

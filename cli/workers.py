@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
+from typing import Any
 
 from catalog.catalog import Catalog, open_catalog
 from catalog.jobs import POLL, PROMOTE, SETTLE_S, TRANSFORM, VERIFY, ClaimedJob
@@ -24,6 +25,7 @@ from repo_server.config import Settings, allowed_variables
 from repo_server.ingesting import ForeignEngine, other_sparks
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
+from verify.alerting import Alerting
 from verify.lookout import Lookout
 from verify.progress_notes import told_progress
 from verify.promotion import Promotions
@@ -57,17 +59,21 @@ async def run_worker(
                 await lookout.look()
                 await worker.run_all_due()
             else:
-                await _run_until(stop, worker, lookout, grace_s=settings.stop_s)
+                beside = (lookout.look_for_ever(), Alerting(catalog.alerts).tell_for_ever())
+                await _run_until(stop, worker, beside, grace_s=settings.stop_s)
             LOG.info("stopping")
 
 
-async def _run_until(stop: asyncio.Event, worker: JobWorker, lookout: Lookout, *, grace_s: float) -> None:
-    looking = asyncio.create_task(lookout.look_for_ever())
+async def _run_until(
+    stop: asyncio.Event, worker: JobWorker, beside: Sequence[Coroutine[Any, Any, None]], *, grace_s: float
+) -> None:
+    tasks = [asyncio.create_task(each) for each in beside]
     try:
         await worker.run_until(stop, grace_s=grace_s)
     finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _kinds(
@@ -81,7 +87,7 @@ def _kinds(
     attester = attester_of(settings, catalog)
     if attester is None:
         LOG.warning("verdicts are not signed: no place for the key is known (ODF_ATTESTATION_KEY_FILE)")
-    room = ReportRoom(catalog.reports, settings.reports_kept, attester)
+    room = ReportRoom(catalog.reports, settings.reports_kept, attester, catalog.alerts)
     engine, notes = ForeignEngine(settings), notes_folder()
     versions = {"spark": other_sparks(settings)}
     verifying = VerifyJob(repository, engine, room, settings.engines_elsewhere, versions, notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
 from catalog.catalog import Catalog
+from catalog.standings import StandingTotals
 from repo_server.job_metrics import JobCollector
 from repo_server.mirror_states import lag_s
 from storage.scrub import Scrubbed
@@ -17,6 +18,9 @@ _MIRROR_GAUGES = {
     "odf_mirror_last_success_timestamp_seconds": "When a run last went well; 0 if never.",
     "odf_mirror_next_run_timestamp_seconds": "When the next run is due.",
 }
+
+
+_STANDINGS = ("verified", "failing", "stale", "unknown")
 
 
 class Metrics:
@@ -33,6 +37,17 @@ class Metrics:
         }
 
         self._jobs = JobCollector(self.registry)
+        self._standings = Gauge(
+            "odf_datasets", "Datasets by what their last report says.", ("verification",), registry=self.registry
+        )
+        self._verify_lag = Gauge(
+            "odf_verification_lag_seconds",
+            "For how long the head has been there that waits longest to be verified.",
+            registry=self.registry,
+        )
+        self._replays = Gauge(
+            "odf_replays_last_hour", "Reports for which derivatives were computed again.", registry=self.registry
+        )
         self._scrubbed = Counter("odf_scrub_bytes", "Bytes read again by scrubbing.", registry=self.registry)
         self._damages = Counter(
             "odf_scrub_damages", "Damaged or missing files that scrubbing found.", registry=self.registry
@@ -60,6 +75,7 @@ class Metrics:
         self._running.set(running)
         self._scrub_end.set((await catalog.scrubs.state()).last_end_at or 0)
         self._jobs.totals = await catalog.job_totals.by_kind()
+        self._show_standings(await catalog.standings.totals())
         for gauge in self._mirrors.values():
             gauge.clear()
         for mirror in await catalog.mirrors.list():
@@ -68,3 +84,9 @@ class Metrics:
             for gauge, value in zip(self._mirrors.values(), values, strict=True):
                 gauge.labels(str(mirror.id), mirror.direction.value).set(value)
         return generate_latest(self.registry)
+
+    def _show_standings(self, totals: StandingTotals) -> None:
+        for name in _STANDINGS:
+            self._standings.labels(name).set(getattr(totals, name))
+        self._verify_lag.set(totals.lag_s)
+        self._replays.set(totals.replays)

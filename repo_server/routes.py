@@ -15,6 +15,7 @@ from catalog.permissions import Access
 from repo_server.config import Tenancy
 from repo_server.gate import VISIT, visit
 from repo_server.handlers import (
+    alerts,
     attestations,
     badges,
     datasets,
@@ -103,6 +104,9 @@ DATASET_ROUTES: Final = (
     Route("PUT", "/gate", gates.put_gate, "verify pushes before they count", Access.WRITE),
     Route("DELETE", "/gate", gates.delete_gate, "let pushes count at once", Access.WRITE),
     Route("POST", "/gate", gates.post_gate, "verify what is staged once more", Access.WRITE),
+    Route("GET", "/alert", alerts.get_alert, "who is told when the verdict changes", Access.WRITE),
+    Route("PUT", "/alert", alerts.put_alert, "tell that address when it changes", Access.WRITE),
+    Route("DELETE", "/alert", alerts.delete_alert, "tell nobody", Access.WRITE),
     Route("POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE),
     Route("GET", "/verify", verification.get_verify, "how its verification stands", Access.READ),
     Route("GET", "/verify/{run}", verification.get_run, "how that run stands", Access.READ),

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from catalog.alerts import Alerts
 from catalog.reports import KeptReport, Reports, expendable
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import HashMismatch, LimitExceeded, MalformedInput, ObjectNotFound
@@ -15,6 +16,7 @@ from opendatafabric.layout import REPORTS, parse_key, report_key
 from opendatafabric.multihash import Multihash, physical_hash
 from opendatafabric.report_limits import REPORT_BYTES_MAX
 from storage.protocols import ObjectReader, ObjectStore
+from verify.alerting import change_told
 from verify.attestation.signing import Attester
 from verify.report import Verdict
 from verify.report_making import Known
@@ -25,12 +27,13 @@ from verify.report_record import ReportRecord, parse_report
 class ReportRoom:
     """Reports of the datasets of one repository; of each the last ``keep_last`` and every change of the verdict.
 
-    With an ``attester`` those that are kept are signed.
+    With an ``attester`` those that are kept are signed; ``alerts`` are told when one says another verdict.
     """
 
     listed: Reports
     keep_last: int
     attester: Attester | None = None
+    alerts: Alerts | None = None
 
     async def keep(self, store: ObjectStore, record: ReportRecord) -> Multihash | None:
         """Keep a report of the dataset in ``store``, and let go of what is not worth keeping any more.
@@ -42,7 +45,12 @@ class ReportRoom:
         raw = record.to_bytes()
         report_hash = physical_hash(raw)
         await store.put(report_key(report_hash), raw)
-        await self.listed.add(kept_report(report_hash, record))
+        kept = kept_report(report_hash, record)
+        before = await self.listed.last(kept.dataset_id)
+        await self.listed.add(kept)
+        told = change_told(record.alias, before, kept)
+        if told is not None and self.alerts is not None:
+            await self.alerts.tell(kept.dataset_id, told)
         await self._clear(store, DatasetId.from_text(record.dataset_id))
         return report_hash
 
