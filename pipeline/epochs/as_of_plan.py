@@ -14,8 +14,7 @@ from typing import Final
 from opendatafabric.errors import InvalidQuery
 from opendatafabric.metadata.transform import TemporalTable
 from pipeline.epochs.join_plan import INNER, PlannedJoin
-from pipeline.epochs.plan_columns import InputColumn, Part, columns_of, number_of
-from pipeline.epochs.plan_tree import short
+from pipeline.epochs.plan_tree import InputColumn, Plan, columns_of, number_of, short
 from pipeline.epochs.temporal_tables import VALID_FROM, VALID_TO
 from pipeline.epochs.time_bounds import AtMost
 from pipeline.gate import Node, walk
@@ -70,25 +69,17 @@ def _check_valid(planned: PlannedJoin, time: InputColumn, versions: str) -> None
 def _check_ends(planned: PlannedJoin, versions: str, compared: Collection[AtMost]) -> None:
     """That nothing but that comparison depends on when a version ends."""
     end = {InputColumn(versions, VALID_TO)}
-    parts = [*planned.above, planned.join, *_all_below(planned.join)]
+    parts = [*planned.above, *planned.join.all()]
     numbers = {number for part in parts for number in columns_of(part, end)}
     asked = sum(number in numbers for part in parts for number in _computed_with(part))
-    if asked > len(compared) or columns_of(parts[0], end) & set(parts[0].output):
+    if asked > len(compared) or columns_of(parts[0], end) & set(parts[0].numbers):
         raise InvalidQuery(
             f"the query uses '{VALID_TO}' of '{versions}' for more than the join: it changes with the next version",
             hint="leave it out; instead of * name the columns",
         )
 
 
-def _all_below(part: Part) -> Iterator[Part]:
-    left = [*part.below]
-    while left:
-        each = left.pop()
-        yield each
-        left += each.below
-
-
-def _computed_with(part: Part) -> Iterator[int]:
+def _computed_with(part: Plan) -> Iterator[int]:
     """The columns that its expressions name, those left out that are just passed on."""
     if part.kind == "Project":
         computed = [

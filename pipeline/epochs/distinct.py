@@ -14,7 +14,7 @@ import pyarrow as pa
 from opendatafabric.errors import InvalidQuery
 from pipeline.epochs.found_rows import Query
 from pipeline.epochs.net_rows import net_rows
-from pipeline.epochs.plan_columns import InputColumn, Part, columns_of
+from pipeline.epochs.plan_tree import InputColumn, Plan, columns_of
 from pipeline.epochs.records import EpochResult, EpochStep
 from pipeline.sql_text import place_of
 
@@ -30,7 +30,7 @@ def distinct(step: EpochStep, query: Query) -> EpochResult:
     return EpochResult(found.rows.take(pa.array(once.rows)), np.sign(once.counts), kept)
 
 
-def check_distinct(sql: str, top: Part, event_times: Mapping[str, str]) -> None:
+def check_distinct(sql: str, top: Plan, event_times: Mapping[str, str]) -> None:
     """That a query whose rows each come from one record gives its rows once, by their event times among others.
 
     Raises:
@@ -45,15 +45,15 @@ def check_distinct(sql: str, top: Part, event_times: Mapping[str, str]) -> None:
             hint="write SELECT DISTINCT, or UNION, last, or derive a dataset from its result",
         )
     times = {InputColumn(name, column) for name, column in event_times.items()}
-    if not columns_of(top, times) & set(top.output):
+    if not columns_of(top, times) & set(top.numbers):
         raise InvalidQuery(
             f"the query gives rows once, but not by the event times of its inputs{place}",
             hint="add event_time to the columns: of rows without a time it is never certain that all have come",
         )
 
 
-def _passes_on_all(part: Part) -> bool:
+def _passes_on_all(part: Plan) -> bool:
     if part.kind != "Project":
         return False
     passed = [expression[-1]["exprId"]["id"] for expression in part.node["projectList"] if len(expression) <= 2]
-    return sorted(passed) == sorted(part.below[0].output)
+    return sorted(passed) == sorted(part.below[0].numbers)

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from pipeline.epochs.aggregates import Aggregated
-from pipeline.epochs.plan_tree import Plan, origins, plan_tree
+from pipeline.epochs.plan_tree import Plan, plan_tree
 from pipeline.epochs.positions import Carrier, frame_of, plan_of
 from pipeline.gate import Node
 
@@ -102,7 +102,7 @@ def _functions_in(expression: Any) -> Iterator[Any]:
 
 def _aggregated(function: Any, below: Plan) -> Aggregated:
     given = _children(function)
-    plain = [_kind(each) == "AttributeReference" and origins(below, each.exprId().id()) is not None for each in given]
+    plain = [_kind(each) == "AttributeReference" and each.exprId().id() in below.origins for each in given]
     return Aggregated(_kind(function), tuple(each.dataType().simpleString() for each in given), all(plain))
 
 

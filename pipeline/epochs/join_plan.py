@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from opendatafabric.errors import InvalidQuery
-from pipeline.epochs.plan_columns import InputColumn, Part, columns_of
+from pipeline.epochs.plan_tree import InputColumn, Plan, columns_of
 from pipeline.epochs.time_bounds import AtMost, at_most, conditions, tree_of
 from pipeline.gate import class_of
 from pipeline.sql_text import place_of
@@ -57,8 +57,8 @@ class PlannedJoin:
     """The only join of a query: ``above`` it there are nodes that work row by row."""
 
     sql: str
-    above: tuple[Part, ...]
-    join: Part
+    above: tuple[Plan, ...]
+    join: Plan
 
     @property
     def kind(self) -> str:
@@ -86,7 +86,7 @@ class PlannedJoin:
         place = place_of(self.sql, "join")
         return InvalidQuery(f"the join cannot be computed as records come: {why}{place}", hint=hint)
 
-    def _side(self, part: Part) -> str:
+    def _side(self, part: Plan) -> str:
         while part.kind in ROW_BY_ROW and part.below[0].inputs:
             part = part.below[0]
         if part.kind == "Join":
@@ -96,9 +96,9 @@ class PlannedJoin:
         return part.inputs[0]
 
 
-def planned_join(sql: str, top: Part) -> PlannedJoin | None:
+def planned_join(sql: str, top: Plan) -> PlannedJoin | None:
     """The join of a query, if there is nothing else above it."""
-    above: list[Part] = []
+    above: list[Plan] = []
     while top.kind in ROW_BY_ROW and top.below:
         above.append(top)
         top = top.below[0]

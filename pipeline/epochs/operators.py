@@ -13,8 +13,7 @@ from pipeline.epochs.distinct import check_distinct, distinct
 from pipeline.epochs.found_rows import Operator
 from pipeline.epochs.interval_join import joined
 from pipeline.epochs.join_plan import PlannedJoin, interval_join_of, planned_join
-from pipeline.epochs.plan_columns import Part, part_of
-from pipeline.epochs.plan_tree import short
+from pipeline.epochs.plan_tree import Plan, plan_tree, short
 from pipeline.gate import Node
 
 Tables = Mapping[str, TemporalTable]
@@ -30,7 +29,7 @@ def operator_of(sql: str, plan: Sequence[Node], event_times: Mapping[str, str], 
     """
     if not any(short(node) in ("Distinct", "Join") for node in plan):
         return None
-    top = part_of(plan)
+    top = plan_tree(plan)
     planned = planned_join(sql, top)
     if planned is not None:
         check_stateless(sql, plan, but_for=["Join"])
@@ -49,7 +48,7 @@ def _joining(planned: PlannedJoin, event_times: Mapping[str, str], tables: Table
     return lambda step, query: joined(step, interval, query)
 
 
-def _check_no_table(top: Part, tables: Tables) -> None:
+def _check_no_table(top: Plan, tables: Tables) -> None:
     for each in top.inputs:
         if each in tables:
             raise InvalidQuery(

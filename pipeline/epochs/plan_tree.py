@@ -5,23 +5,43 @@ Columns have numbers. An expression is a list of nodes, its own first and then t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
 
+from pipeline.epochs.classify import POSITION
 from pipeline.gate import Node, class_of, expressions
 
+T = TypeVar("T")
 Expression = list[Node]
-LEAVES: Final = frozenset({"LocalRelation", "LogicalRDD"})
 _LISTS: Final = {"Project": "projectList", "Aggregate": "aggregateExpressions"}
 
 
 @dataclass(frozen=True, slots=True)
+class InputColumn:
+    """A column of an input, whose name is in lower case: Spark does not tell them apart."""
+
+    input: str
+    name: str
+
+
+Origins = Mapping[int, tuple[InputColumn, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """A node of the plan and those below it."""
+    """A node of the plan and those below it.
+
+    ``numbers`` are the columns that it gives. ``origins`` say of those that were passed on as they are, under whatever
+    names, which columns of inputs they are: several where parts were united. ``inputs`` are those it reads, as often as
+    it does.
+    """
 
     node: Node
-    below: tuple[Plan, ...]
+    below: tuple[Plan, ...] = ()
+    numbers: tuple[int, ...] = ()
+    origins: Origins = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -41,9 +61,11 @@ class Plan:
 
     def all(self) -> Iterator[Plan]:
         """This node and those below."""
-        yield self
-        for each in self.below:
-            yield from each.all()
+        left = [self]
+        while left:
+            each = left.pop()
+            yield each
+            left += reversed(each.below)
 
 
 def short(node: Node) -> str:
@@ -53,12 +75,27 @@ def short(node: Node) -> str:
 
 def plan_tree(nodes: Sequence[Node]) -> Plan:
     """Of nodes in the order in which Spark writes them down: each before those below it."""
-    return _taken(iter(nodes))
+    return folded(nodes, _node_of)
 
 
-def _taken(nodes: Iterator[Node]) -> Plan:
-    node = next(nodes)
-    return Plan(node, tuple(_taken(nodes) for _ in range(node["num-children"])))
+def folded(nodes: Sequence[Node], made: Callable[[Node, tuple[T, ...]], T]) -> T:
+    """What is ``made`` of the first node, given what was made of those below it; of any depth."""
+    stack: list[T] = []
+    for node in reversed(nodes):
+        below = tuple(stack.pop() for _ in range(int(node["num-children"])))
+        stack.append(made(node, below))
+    (top,) = stack
+    return top
+
+
+def columns_of(plan: Plan, wanted: Collection[InputColumn]) -> set[int]:
+    """The columns of ``plan`` that are any of those of inputs, and nothing else."""
+    return {number for number, origin in plan.origins.items() if all(each in wanted for each in origin)}
+
+
+def number_of(node: Node) -> int:
+    """Of a column."""
+    return int(node["exprId"]["id"])
 
 
 def parts_of(expression: Expression) -> list[Expression]:
@@ -96,32 +133,58 @@ def renamed_from(column: int | None, defined: Mapping[int, Expression]) -> int |
     return renamed_from(column_of(said), defined) if said and is_column(said) else column
 
 
-InputColumn = tuple[str, str]
-"""An input and the name of a column of it."""
+def _node_of(node: Node, below: tuple[Plan, ...]) -> Plan:
+    inputs = tuple(name for each in below for name in each.inputs)
+    origins = {number: origin for each in below for number, origin in each.origins.items()}
+    kind = short(node)
+    if not below:
+        return Plan(node, numbers=tuple(number_of(column[0]) for column in node.get("output", [])))
+    if kind == "View" and not inputs and _are_records(below[0]):
+        return _input(node, below[0])
+    if kind in _LISTS:
+        return Plan(node, below, *_listed(node, origins), inputs)
+    if kind == "Union":
+        return Plan(node, below, below[0].numbers, _united(below), inputs)
+    output = tuple(number for each in below for number in each.numbers)
+    if kind == "Generate":
+        output += tuple(number_of(column[0]) for column in node["generatorOutput"])
+    return Plan(node, below, output, origins, inputs)
 
 
-def origins(plan: Plan, column: int | None, table: str = "") -> set[InputColumn] | None:
-    """The columns of inputs that a column of ``plan`` is, under whatever names; ``None`` if it is computed."""
-    if plan.kind in LEAVES:
-        return {(table, each[0]["name"]) for each in plan.columns if column_of(each) == column} or None
-    if plan.kind == "View":
-        return origins(plan.below[0], column, plan.node["desc"]["identifier"]["table"])
-    if plan.kind == "Union":
-        place = [column_of(each) for each in plan.outputs].index(column)
-        return _all_of([origins(each, column_of(each.outputs[place]), table) for each in plan.below])
-    if plan.kind == "Project":
-        return _of_listed(plan, column, table)
-    return origins(plan.below[0], column, table) if len(plan.below) == 1 else None
+def _are_records(part: Plan) -> bool:
+    """Records of inputs have a hidden column."""
+    while part.below:
+        part = part.below[0]
+    return [column[0]["name"] for column in part.node.get("output", [])][-1:] == [POSITION]
 
 
-def _of_listed(plan: Plan, column: int | None, table: str) -> set[InputColumn] | None:
-    for each in plan.columns:
-        said = each if is_column(each) else each[1:]
-        if column_of(each) == column and said and is_column(said):
-            return origins(plan.below[0], column_of(said), table)
-    return None
+def _input(view: Node, below: Plan) -> Plan:
+    """Inputs are views of their names over the records."""
+    name = str(view["desc"]["identifier"]["table"]).lower()
+    columns = [each["name"] for each in view["desc"]["schema"]["fields"]]
+    origins = {number: (InputColumn(name, column),) for number, column in zip(below.numbers, columns, strict=False)}
+    return Plan(view, (below,), below.numbers, origins, (name,))
 
 
-def _all_of(found: Sequence[set[InputColumn] | None]) -> set[InputColumn] | None:
-    known = [each for each in found if each is not None]
-    return set().union(*known) if len(known) == len(found) else None
+def _listed(node: Node, origins: Origins) -> tuple[tuple[int, ...], Origins]:
+    """Columns that are passed on keep their origin, under another name too."""
+    numbers: list[int] = []
+    passed: dict[int, tuple[InputColumn, ...]] = {}
+    for expression in node[_LISTS[short(node)]]:
+        numbers.append(number_of(expression[0]))
+        source = expression[-1]
+        is_passed = len(expression) == 1 or (len(expression) == 2 and short(expression[0]) == "Alias")
+        if is_passed and short(source) == "AttributeReference" and number_of(source) in origins:
+            passed[numbers[-1]] = origins[number_of(source)]
+    return tuple(numbers), passed
+
+
+def _united(below: tuple[Plan, ...]) -> Origins:
+    """Columns are united by their places; one has an origin if it has one in each part."""
+    united: dict[int, tuple[InputColumn, ...]] = {}
+    for place, number in enumerate(below[0].numbers):
+        found = [each.origins.get(each.numbers[place]) for each in below]
+        known = [origin for origin in found if origin is not None]
+        if len(known) == len(found):
+            united[number] = tuple(column for origin in known for column in origin)
+    return united

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.epochs.plan_columns import folded, number_of
-from pipeline.epochs.plan_tree import short
+from pipeline.epochs.plan_tree import folded, number_of, short
 from pipeline.gate import Node
 
 _FIXED_UNITS: Final = {"day", "hour", "minute", "second"}

@@ -18,7 +18,6 @@ from pipeline.epochs.plan_tree import (
     column_of,
     definitions,
     is_column,
-    origins,
     plan_tree,
     renamed_from,
     short,
@@ -136,8 +135,8 @@ def _hops(plan: Plan, column: int | None) -> bool:
 
 def _windows(sql: str, terms: WindowTerms, below: Plan, event_times: Mapping[str, str]) -> Windows:
     place = place_of(sql, "window") or place_of(sql, "session_window")
-    found, names = origins(below, terms.column), {table.lower(): name for table, name in event_times.items()}
-    if found is None or any(names.get(table.lower()) != name for table, name in found):
+    found = None if terms.column is None else below.origins.get(terms.column)
+    if found is None or any(event_times.get(each.input) != each.name for each in found):
         raise InvalidQuery(
             f"the window is over something else than the event time of the records{place}",
             expected=" or ".join(sorted(set(event_times.values()))),

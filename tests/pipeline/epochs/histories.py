@@ -61,7 +61,7 @@ PATTERNS: Final[dict[str, History]] = {
     ),
     "taken back while open": (
         Block("l", (added(1), added(2, "b")), None),
-        Block("r", (added(2), added(3, "b"), taken_back(added(3, "b")))),
+        Block("r", (added(2), added(3, "b"), taken_back(added(3, "b")), added(4, "b"))),
         Block("l", (taken_back(added(1)), *corrected(added(2, "b"), 5), added(9, "b")), 20),
         Block("r", (taken_back(added(2)),), 30),
     ),

@@ -13,7 +13,7 @@ from opendatafabric.metadata.transform import SqlQueryStep, TemporalTable
 from pipeline.epochs.as_of_plan import AsOfJoin, as_of_join_of
 from pipeline.epochs.join_plan import IntervalJoin, JoinSide, PlannedJoin, interval_join_of, planned_join
 from pipeline.epochs.operators import operator_of
-from pipeline.epochs.plan_columns import part_of
+from pipeline.epochs.plan_tree import plan_tree
 from pipeline.gate import AnalyzedQuery, Node
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def planned(spark: SparkSession, *queries: str) -> tuple[str, list[Node]]:
 
 def join_of(spark: SparkSession, *queries: str) -> PlannedJoin:
     sql, nodes = planned(spark, *queries)
-    join = planned_join(sql, part_of(nodes))
+    join = planned_join(sql, plan_tree(nodes))
     assert join is not None
     return join
 
