@@ -16,13 +16,13 @@ import pyarrow as pa
 from pipeline.epochs.found_rows import Query
 from pipeline.epochs.join_plan import IntervalJoin, JoinSide
 from pipeline.epochs.net_rows import net_rows
-from pipeline.epochs.records import EpochResult, EpochStep, Integers, TaggedRecords
+from pipeline.epochs.records import EpochResult, EpochStep, Integers, Mask, TaggedRecords
 
 
 def joined(step: EpochStep, join: IntervalJoin, query: Query) -> EpochResult:
     """The rows of a step, and of each input what may still match."""
     step = step.timely
-    found = [_pairs(step, query)]
+    found = [_pairs(step.only([*_partners(step, join)]), query)]
     if join.left.keeps_alone:
         found.append(_alone(step, join.left, join.right, query))
     if join.right.keeps_alone:
@@ -35,6 +35,13 @@ def joined(step: EpochStep, join: IntervalJoin, query: Query) -> EpochResult:
 class _Signed:
     rows: pa.Table
     signs: Integers
+
+
+def _partners(step: EpochStep, join: IntervalJoin) -> Iterator[Mask]:
+    """Of each input the records that may be in a new pair: all where there are new ones to meet, else the new ones."""
+    for index, is_new in enumerate(step.is_new):
+        met = [two for one, two in ((join.left, join.right), (join.right, join.left)) if one.input == index]
+        yield is_new | any(step.is_new[each.input].any() for each in met)
 
 
 def _pairs(step: EpochStep, query: Query) -> _Signed:

@@ -101,10 +101,13 @@ class EpochStep:
     @property
     def timely(self) -> EpochStep:
         """Without the records whose own time their input had reached before they came."""
-        masks = [each.times > each.late_before for each in self.inputs]
+        return self.only([each.times > each.late_before for each in self.inputs])
+
+    def only(self, wanted: Sequence[Mask]) -> EpochStep:
+        """With those of the records of each input."""
         return EpochStep(
-            tuple(each.only(mask) for each, mask in zip(self.inputs, masks, strict=True)),
-            tuple(is_new[mask] for is_new, mask in zip(self.is_new, masks, strict=True)),
+            tuple(each.only(mask) for each, mask in zip(self.inputs, wanted, strict=True)),
+            tuple(is_new[mask] for is_new, mask in zip(self.is_new, wanted, strict=True)),
             self.watermark_before,
             self.watermark,
         )
