@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from opendatafabric.errors import InvalidQuery
-from pipeline.epochs.plan_tree import column_of, origins, parts_of, plan_tree
+from pipeline.epochs.plan_tree import InputColumn, parts_of, plan_tree
 from pipeline.epochs.window_shape import WindowShape, check_result, window_shape
 from pipeline.epochs.windows import FixedWindows, SessionWindows
 from tests.pipeline.epochs.record_window_plans import QUERIES, VECTORS
@@ -84,10 +84,10 @@ def test_an_event_time_of_another_name_is_looked_at_by_that_name() -> None:
 
 def test_columns_are_followed_to_the_inputs_under_their_names() -> None:
     plan = plan_tree(PLANS["record by record"])
-    found = [origins(plan, column_of(each)) for each in plan.outputs]
-    assert found == [{("l", "event_time")}, {("l", "key")}]
-    assert origins(plan, None) is None
-    assert origins(plan, 10**9) is None
+    assert [plan.origins[number] for number in plan.numbers] == [
+        (InputColumn("l", "event_time"),),
+        (InputColumn("l", "key"),),
+    ]
 
 
 def test_an_expression_is_taken_apart() -> None:
