@@ -306,6 +306,9 @@ QUERY_CHARS_MAX: Final = 100_000
 QUERY_NODES_MAX: Final = 50_000
 """Most nodes of a parsed query: Spark's own analysis takes seconds beyond."""
 
+WINDOWS_OF_RECORD_MAX: Final = 1_500
+"""Most windows that one record is in: a day sliding by the minute. Each makes the plan of a query longer."""
+
 QUERY_CHECK_S_MAX: Final = 120
 """Longest look at a query that is set, over no records, in seconds; Spark may take a quarter of that to start."""
 

@@ -34,6 +34,7 @@ from pipeline.gate_lists import (
 )
 from pipeline.spark_api import frame_of
 from pipeline.sql_text import first_unclear_time, line_and_column, names_the_clock, place_of, tokens
+from pipeline.window_text import check_windows
 
 _ANALYSIS: Final = "org.apache.spark.sql.catalyst.analysis."
 _LOGICAL: Final = "org.apache.spark.sql.catalyst.plans.logical."
@@ -131,6 +132,7 @@ def _checked_nodes(frame: DataFrame) -> list[Node]:
 
 
 def _check_text(sql: str) -> None:
+    check_windows(sql)
     unclear = first_unclear_time(sql)
     if unclear is not None:
         raise InvalidQuery(

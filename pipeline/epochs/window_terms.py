@@ -6,25 +6,16 @@ expressions themselves.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
 from pipeline.epochs.plan_tree import Expression, column_of, is_column, parts_of, short
 from pipeline.epochs.windows import FixedWindows, SessionWindows, Windows
+from pipeline.window_text import microseconds_in
 
 _WRAPPERS: Final = frozenset({"KnownNullable", "PreciseTimestampConversion"})
 _CASTS: Final = _WRAPPERS | {"Cast"}
-_MILLISECONDS: Final = {
-    "millisecond": 1,
-    "second": 1_000,
-    "minute": 60_000,
-    "hour": 3_600_000,
-    "day": 86_400_000,
-    "week": 604_800_000,
-}
-_LENGTH: Final = re.compile(r"(?:interval\s+)?((?:\d+\s+[a-z]+\s*)+)", re.IGNORECASE)
-_PART: Final = re.compile(r"(\d+)\s+([a-z]+)", re.IGNORECASE)
+_MILLISECOND: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +38,14 @@ def window_terms(defined: Expression) -> WindowTerms | None:
     return _session(session) if short(session[0]) == "TimestampAddInterval" else None
 
 
-def milliseconds_in(text: str) -> int | None:
-    """The length that a text such as ``1 hour 30 minutes`` says; ``None`` if it is none, or has months in it."""
-    found = _LENGTH.fullmatch(text.strip())
-    parts = _PART.findall(found[1].lower()) if found else []
-    lengths = [_MILLISECONDS.get(unit.removesuffix("s"), 0) * int(count) for count, unit in parts]
-    return sum(lengths) if lengths and all(lengths) else None
-
-
 def _fixed(remainder: Expression, end: Expression) -> WindowTerms | None:
     """``remainder`` is the time since a start by the slide, ``end`` a start and the size."""
     since, slide = parts_of(remainder)
     time, start = parts_of(since)
     numbers = [_number(each) for each in (parts_of(end)[1], slide, start)]
-    if any(each is None or each % 1_000 for each in numbers):
+    if any(each is None or each % _MILLISECOND for each in numbers):
         return WindowTerms(None, _column(time))
-    size, every, begin = [each // 1_000 for each in numbers if each is not None]
+    size, every, begin = [each // _MILLISECOND for each in numbers if each is not None]
     return WindowTerms(FixedWindows(size, every, begin), _column(time))
 
 
@@ -70,8 +53,9 @@ def _session(added: Expression) -> WindowTerms:
     time, gap = parts_of(added)
     said = _unwrapped(gap, _CASTS)
     is_text = short(said[0]) == "Literal" and said[0]["dataType"] == "string"
-    length = milliseconds_in(said[0]["value"]) if is_text else None
-    return WindowTerms(None if length is None else SessionWindows(length), _column(time))
+    length = microseconds_in(said[0]["value"]) if is_text else None
+    is_whole = length is not None and not length % _MILLISECOND
+    return WindowTerms(SessionWindows(length // _MILLISECOND) if length and is_whole else None, _column(time))
 
 
 def _number(expression: Expression) -> int | None:
