@@ -25,6 +25,7 @@ from pipeline.gate_lists import (
     CLOCK_WORDS,
     FUNCTIONS,
     HINTS,
+    MAKE_NO_TEXT,
     NEED_ARGUMENTS,
     NODE_WORDS,
     NODES,
@@ -284,11 +285,18 @@ def _check_times(nodes: list[Node]) -> None:
             continue
         below = nodes[index + 1 : _end_of_tree(nodes, index)]
         constant = not any(_short(part) in _NOT_FOLDED for part in below)
-        texts = [part for part in below if _short(part) == "Literal" and str(part["dataType"]).startswith("string")]
-        if constant and texts and _short(below[0]) != "Literal":
+        if constant and _short(below[0]) != "Literal" and any(map(_may_be_text, below)):
             raise InvalidQuery(
                 "the query puts a text together and reads it as a time", hint="write the time as one literal"
             )
+
+
+def _may_be_text(node: Node) -> bool:
+    """Texts are made of numbers too: by their codes, by what is behind a cast."""
+    kind = _short(node)
+    if kind == "Literal" or kind.endswith("Cast"):
+        return str(node["dataType"]).startswith(("string", "binary"))
+    return kind not in MAKE_NO_TEXT
 
 
 def _is_time(node: Node) -> bool:

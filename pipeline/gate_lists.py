@@ -68,6 +68,15 @@ ORDERED: Final = _nodes(
 
 NODES: Final = PLANS | UNRESOLVED | EXPRESSIONS | PARTS
 
+MAKE_NO_TEXT: Final = _words(
+    """
+    Add AddMonths DateAdd DateAddInterval DateAddYMInterval DateFromUnixDate DateSub Divide IntegralDivide LastDay
+    MakeDTInterval MakeDate MakeInterval MakeTimestamp MakeYMInterval MicrosToTimestamp MillisToTimestamp Multiply
+    MultiplyDTInterval Remainder SecondsToTimestamp Subtract TimestampAddInterval TimestampAddYMInterval UnaryMinus
+    """
+)
+"""Nodes that give a number or a time, whatever they are given."""
+
 FUNCTIONS: Final = _words(
     """
     ! != % & * + - / < << <= <=> <> = == > >= >> >>> ^ | || ~ and between case coalesce div equal_null greatest

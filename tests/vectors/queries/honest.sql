@@ -104,4 +104,5 @@ select a as `now`, 'it is now time' as note, 'nowhere' as place, 'today I went h
 /* a comment with reflect( and now() */ select a -- and '${x}' here
 from input;
 select cast(op as int) as op, event_time, a from input;
-select '2020-01-01' as day, event_time > '2020-01-01' as later from input
+select '2020-01-01' as day, event_time > '2020-01-01' as later from input;
+select cast(date_add(date'2024-01-31', 3) as timestamp) as a, cast(make_date(2020, 1, 2) as timestamp) as b from input

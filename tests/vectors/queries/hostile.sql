@@ -409,4 +409,10 @@ select 'a from input;
 -- a recursive part
 with recursive c(n) as (select 1 union all select n + 1 from c) select * from c;
 -- a part of its own name
-with input as (select 1 as a), x as (select * from secrets) select * from input, x
+with input as (select 1 as a), x as (select * from secrets) select * from input, x;
+-- the clock named by the codes of its letters
+select cast(concat(chr(110), chr(111), chr(119)) as timestamp) from input;
+-- the clock named by a number
+select cast(cast(unhex(hex(7237495)) as string) as timestamp) from input;
+-- the clock named by the codes of its letters, as a day
+select date(concat(char(116), char(111), char(100), char(97), char(121))) from input
