@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final
@@ -30,8 +30,9 @@ def partitions(frame: DataFrame) -> Iterator[pa.Table]:
         return
     yield found.schema.empty_table()
     cores = frame.sparkSession.sparkContext.defaultParallelism
+    settings = _settings_of(frame)
     with _threads(cores) as threads:
-        for computing in _ahead(threads, found, cores):
+        for computing in _ahead(lambda index: threads.submit(found.compute, index, settings), found.count, cores):
             yield computing.result()
 
 
@@ -45,12 +46,12 @@ def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
         threads.shutdown(cancel_futures=True)
 
 
-def _ahead(threads: ThreadPoolExecutor, found: _Partitions, count: int) -> Iterator[Future[pa.Table]]:
+def _ahead(begin: Callable[[int], Future[pa.Table]], count: int, ahead: int) -> Iterator[Future[pa.Table]]:
     """The partitions in their order; so many behind the one that is looked at are on their way."""
     waiting: deque[Future[pa.Table]] = deque()
-    for index in range(found.count):
-        waiting.append(threads.submit(found.compute, index))
-        if len(waiting) > count:
+    for index in range(count):
+        waiting.append(begin(index))
+        if len(waiting) > ahead:
             yield waiting.popleft()
     yield from waiting
 
@@ -67,11 +68,10 @@ class _Partitions:
         batches = frame._jdf.toArrowBatchRdd()
         self.count: int = batches.getNumPartitions()
         self._batches = batches.toJavaRDD()
-        self._settings = _settings_of(frame)
 
-    def compute(self, index: int) -> pa.Table:
+    def compute(self, index: int, settings: Any) -> pa.Table:
         """The rows of that partition."""
-        self._context.setLocalProperties(self._settings)
+        self._context.setLocalProperties(settings)
         wanted = self._java.java.util.ArrayList()
         wanted.add(index)
         served = self._java.PythonRDD.runJob(self._context, self._batches, wanted)

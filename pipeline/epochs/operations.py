@@ -25,6 +25,23 @@ def carried_operations(positions: Numbers, operations: Numbers) -> Numbers:
     return np.where((carried == OperationType.CORRECT_TO) & ~second, OperationType.APPEND, carried)
 
 
+def settled_rows(positions: Numbers, operations: Numbers) -> int:
+    """How many of the first rows have an operation that does not depend on what rows come behind them."""
+    if not len(positions):
+        return 0
+    last = _begin_of_run(positions, len(positions))
+    may_be_pair = last > 0 and positions[last - 1] + 1 == positions[last]
+    if may_be_pair and operations[positions[last - 1]] == OperationType.CORRECT_FROM:
+        return _begin_of_run(positions, last)
+    return last
+
+
+def _begin_of_run(positions: Numbers, end: int) -> int:
+    """Where the rows of the record begin whose last one is before ``end``."""
+    others = np.flatnonzero(positions[:end] != positions[end - 1])
+    return int(others[-1]) + 1 if len(others) else 0
+
+
 def _begins_pair(positions: Numbers, carried: Numbers) -> Numbers:
     """Rows that are the old half of a correction, with the new one behind them."""
     alone = np.ones(len(positions), dtype=bool)

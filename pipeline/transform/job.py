@@ -96,7 +96,7 @@ def compute(open_session: Callable[[], SparkSession], request: TransformRequest)
     elif engine.lower() == "spark" and is_in_epochs(request.transform.transform):
         from pipeline.epochs.run import run_transform as run_in_epochs  # noqa: PLC0415
 
-        yield run_in_epochs(open_session(), request)
+        yield from run_in_epochs(open_session(), request)
     elif engine.lower() == "spark":
         from pipeline.transform.in_spark import run_transform as run_in_spark  # noqa: PLC0415
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -46,13 +47,19 @@ def computed(unit: Unit) -> list[tuple[int, int, int]]:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(units=UNITS, wanted=SETTINGS, data=st.data())
+@given(units=UNITS, wanted=SETTINGS, pieces_from=st.sampled_from([0, 100_000]), data=st.data())
 def test_records_are_those_of_an_independent_computation(
-    spark: SparkSession, tmp_path: Path, units: list[Unit], wanted: dict[str, str], data: st.DataObject
+    spark: SparkSession,
+    tmp_path: Path,
+    units: list[Unit],
+    wanted: dict[str, str],
+    pieces_from: int,
+    data: st.DataObject,
 ) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(1, len(units)), max_size=3)))
     written = Written(tmp_path, Written.table([record for unit in units for record in unit]))
-    with settings_of(spark, wanted):
+    with settings_of(spark, wanted), pytest.MonkeyPatch.context() as patched:
+        patched.setattr("pipeline.epochs.run._PIECES_FROM", pieces_from)
         found = written.run(spark, QUERY, [sum(map(len, units[:cut])) for cut in cuts])
     rows = zip(*(found.column(name).to_pylist() for name in ("op", "n", "each")), strict=True)
     assert list(rows) == [row for unit in units for row in computed(unit)]

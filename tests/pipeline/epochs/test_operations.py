@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.epochs.operations import carried_operations
+from pipeline.epochs.operations import carried_operations, settled_rows
 
 APPEND, RETRACT, FROM, TO = range(4)
 
@@ -56,3 +56,24 @@ def test_rows_count_for_and_against_as_their_records_did(data: st.DataObject, op
     found = carried_operations(positions, given_)
     takes_back = [RETRACT, FROM]
     assert (np.isin(found, takes_back) == np.isin(given_[positions], takes_back)).all()
+
+
+@given(st.data(), RECORDS)
+def test_operations_are_the_same_of_rows_that_come_in_pieces(data: st.DataObject, operations: list[int]) -> None:
+    times = [data.draw(st.integers(0, 3)) for _ in operations]
+    positions = np.tile(np.repeat(np.arange(len(operations), dtype=np.int64), times), 2)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(positions)), max_size=4)))
+    known, held, found = np.array(operations, np.int32), positions[:0], list[int]()
+    for piece in np.split(positions, cuts):
+        rows = np.concatenate([held, piece])
+        end = settled_rows(rows, known)
+        found += carried_operations(rows[:end], known).tolist()
+        held = rows[end:]
+    assert [*found, *carried_operations(held, known).tolist()] == carried_operations(positions, known).tolist()
+
+
+def test_of_many_rows_only_those_of_the_last_records_wait() -> None:
+    operations = np.array([APPEND, APPEND, FROM, TO], np.int32)
+    assert settled_rows(np.array([0, 1, 1, 1], np.int64), operations) == 1
+    assert settled_rows(np.array([0, 1, 2, 3], np.int64), operations) == 2
+    assert settled_rows(np.array([], np.int64), operations) == 0
