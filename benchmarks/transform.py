@@ -2,8 +2,8 @@
 
 Asked for a map with a filter over ten million rows, from the slices of the input to the moved head through a warm
 worker, next to the same SQL in plain Spark from Parquet to Parquet, with the memory that it takes, and by each dialect;
-for a thousand small blocks of an input, next to one block with the same rows; and for one row, as the first step and
-after a thousand.
+for a thousand small blocks of an input, next to one block with the same rows; for windows in ten steps, next to plain
+Structured Streaming; and for one row, as the first step and after a thousand.
 """
 
 from __future__ import annotations
@@ -35,8 +35,19 @@ from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.memory import MemoryRefStore
 
-DIALECTS = {"spark": ("spark", None), "odf-epoch/1": ("spark", "odf-epoch/1"), "datafusion": ("datafusion", None)}
 QUERY = "select event_time, id * 2 as twice, a + b as total, upper(city) as city from records where a > 0.1"
+WINDOWED = (
+    "select window.end as event_time, id % 10 as bucket, count(1) as n, max(id) as most from records"
+    " group by window(event_time, '1 hour'), id % 10"
+)
+WINDOWS = "odf-epoch/1 in windows"
+DIALECTS = ("spark", "odf-epoch/1", "datafusion")
+SQL = {
+    "spark": TransformSql("spark", queries=(SqlQueryStep(query=QUERY),)),
+    "odf-epoch/1": TransformSql("spark", "odf-epoch/1", queries=(SqlQueryStep(query=QUERY),)),
+    "datafusion": TransformSql("datafusion", queries=(SqlQueryStep(query=QUERY),)),
+    WINDOWS: TransformSql("spark", "odf-epoch/1", queries=(SqlQueryStep(query=WINDOWED),)),
+}
 NOW = Instant.from_rfc3339("2026-01-01T00:00:00Z")
 ROWS = 10_000_000
 BLOCKS = 10
@@ -46,16 +57,15 @@ FIFTY = 50
 SPARK_MIN = 0.6
 GROWTH_MAX = 1.5
 ONE_ROW_S_MAX = 0.5
+ONE_ROW_REMEMBERED_S_MAX = 3.0
 
 
 class Derivative:
     """A derivative in a folder, over one root."""
 
     def __init__(self, root: Root, worker: Worker, dialect: str) -> None:
-        engine, version = DIALECTS[dialect]
         self.folder, self._root, self._worker = scratch("derivative"), root, worker
-        sql = TransformSql(engine, version, queries=(SqlQueryStep(query=QUERY),))
-        event = SetTransform((TransformInput(new_dataset_id(bytes(32)), "records"),), sql)
+        event = SetTransform((TransformInput(new_dataset_id(bytes(32)), "records"),), SQL[dialect])
         snapshot = DatasetSnapshot(DatasetAlias.from_text("derived"), DatasetKind.DERIVATIVE, (event,))
         blocks = blocks_from_snapshot(
             snapshot,
@@ -69,12 +79,13 @@ class Derivative:
         """One step, over all that the root has or had when that block was its head."""
         asyncio.run(self._pull(until))
 
-    def measured(self, until: Multihash | None = None) -> Callable[[], None]:
-        """The next step, which is taken back each time: it takes about a millisecond."""
+    def measured(self, *until: Multihash) -> Callable[[], None]:
+        """The next step, or those up to each of the heads, taken back each time: that takes about a millisecond."""
         before = asyncio.run(self._dataset().head())
 
         def run() -> None:
-            self.pull(until)
+            for head in until or (None,):
+                self.pull(head)
             asyncio.run(self._put_back(before))
 
         return run
@@ -114,15 +125,15 @@ def root_of(worker: Worker, count: int, blocks: int) -> tuple[Root, list[Multiha
 
 def map_and_filter(quick: bool) -> Question:
     """As large as it gets."""
-    return beside_spark(ROWS // 20 if quick else ROWS, BLOCKS, ["spark"])
+    return beside_spark(ROWS // 20 if quick else ROWS, BLOCKS, ("spark",))
 
 
 def dialects(quick: bool) -> Question:
     """A tenth of it: two of them have all rows in memory at once."""
-    return beside_spark((ROWS // 20 if quick else ROWS) // 10, 1, [*DIALECTS])
+    return beside_spark((ROWS // 20 if quick else ROWS) // 10, 1, DIALECTS)
 
 
-def beside_spark(count: int, blocks: int, names: list[str]) -> Question:
+def beside_spark(count: int, blocks: int, names: tuple[str, ...]) -> Question:
     """Those dialects next to plain Spark."""
     worker, units = Worker(), count / 1_000_000
     root, _ = root_of(worker, count, blocks)
@@ -202,6 +213,41 @@ def small_blocks(quick: bool) -> Question:
     return Question(f"{count:,} rows in one step", "step", ways, goals)
 
 
+def windows(quick: bool) -> Question:
+    """One step for each block, next to a stream of the same files."""
+    count = ROWS // 20 if quick else ROWS
+    worker, units = Worker(), count / 1_000_000
+    root, heads = root_of(worker, count, BLOCKS)
+    steps = Way(WINDOWS, Derivative(root, worker, WINDOWS).measured(*heads), units, worker.cpu)
+    stream = by_stream(root.slices(), units)
+    return Question(
+        f"Tumbling windows over {count:,} rows in {BLOCKS} steps",
+        "Mrow",
+        [steps, *([] if stream is None else [stream])],
+        [Goal("T7", "speed to Structured Streaming", WINDOWS, "Structured Streaming", SPARK_MIN, measure="wall_speed")],
+        ["Structured Streaming: there is no Java or no pyspark here"] if stream is None else [],
+    )
+
+
+def by_stream(slices: list[Path], units: float) -> Way | None:
+    """A micro-batch for each file, the oldest first; its state and its results begin anew each time."""
+    spark = plain_spark()
+    if spark is None:
+        return None
+    session, folder = spark.session, slices[0].parent
+    schema = session.read.parquet(str(slices[0])).schema
+
+    def run() -> None:
+        files = session.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+        files.withWatermark("event_time", "0 seconds").createOrReplaceTempView("records")
+        work = spark.work / f"stream-{time.monotonic_ns()}"
+        options = {"checkpointLocation": str(work / "checkpoint"), "path": str(work / "windows")}
+        writing = session.sql(WINDOWED).writeStream.format("parquet").options(**options)
+        writing.trigger(availableNow=True).start().awaitTermination()
+
+    return Way("Structured Streaming", run, units, lambda: cpu_seconds() + spark.process.cpu())
+
+
 def one_row(quick: bool) -> Question:
     """The first fifty and the last fifty steps of a thousand, and again and again in turns the second and the last."""
     steps = STEPS // 10 if quick else STEPS
@@ -209,10 +255,10 @@ def one_row(quick: bool) -> Question:
     root, heads = root_of(worker, steps + 1, steps + 1)
     ways: list[Way] = []
     goals: list[Goal] = []
-    for name in DIALECTS:
+    for name, seconds_max in (*((each, ONE_ROW_S_MAX) for each in DIALECTS), (WINDOWS, ONE_ROW_REMEMBERED_S_MAX)):
         new, long = Derivative(root, worker, name), Derivative(root, worker, name)
         new.pull(heads[0])
-        _tell_steps(name, [_seconds(long, head) for head in heads[:-1]])
+        _tell_steps(name, [_seconds(long, head) for head in heads[:-1]], seconds_max)
         first, last = Way(f"{name}, second", new.measured(heads[1]), 1, worker.cpu), f"{name}, after {steps:,}"
         ways += [first, Way(last, long.measured(), 1, worker.cpu)]
         goals.append(Goal("T6", f"{name}: last / second", last, first.name, 1.5, False, "wall"))
@@ -225,12 +271,12 @@ def _seconds(derivative: Derivative, until: Multihash) -> float:
     return time.perf_counter() - began
 
 
-def _tell_steps(name: str, taken: list[float]) -> None:
+def _tell_steps(name: str, taken: list[float], seconds_max: float) -> None:
     first, last = statistics.median(taken[1 : FIFTY + 1]), statistics.median(taken[-FIFTY:])
-    met = "meets" if max(first, last) <= ONE_ROW_S_MAX else "does NOT meet"
+    met = "meets" if max(first, last) <= seconds_max else "does NOT meet"
     told = f"first fifty {first:.3f} s, last fifty of {len(taken):,} {last:.3f} s"
-    print(f"  one row in {name}: {told} ({met} T5: {ONE_ROW_S_MAX} s)", flush=True)
+    print(f"  one row in {name}: {told} ({met} T5: {seconds_max:g} s)", flush=True)
 
 
 if __name__ == "__main__":
-    main(map_and_filter, dialects, more_rows, small_blocks, one_row)
+    main(map_and_filter, dialects, more_rows, small_blocks, windows, one_row)
