@@ -18,6 +18,7 @@ from pipeline.worker_place import JobFolders, WorkerOptions
 from tests.pipeline.epochs.test_determinism import settings_of
 from tests.pipeline.local_engine import LocalEngine
 from tests.pipeline.transform.derived import Workshop
+from tests.pipeline.transform.engine_without_spark import HERE, WITH_HALTING
 from tests.verify.forge import Forge, reordered, with_value, without_row
 from tests.verify.replaying import three_steps, verified, workshop_in
 from verify.replayed import ReplayedStep, StepVerdict
@@ -26,6 +27,7 @@ from verify.report import Verdict
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.timeout(600)
 FORGES = {
     "as it was made": Forge(),
     "one altered value": Forge({1: with_value("more", 1, 22)}),
@@ -69,8 +71,9 @@ class KilledAt:
 
     async def run(self, job: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self._left -= 1
-        kill = self._kill if self._left == -1 else lambda _: None
-        return await self._client.run(job, arguments, foreign=True, progress=kill)
+        if self._left != -1:
+            return await self._client.run(job, arguments, foreign=True)
+        return await self._client.run(f"halting-{job}", arguments, foreign=True, progress=self._kill)
 
     def _kill(self, _: object) -> None:
         for process in Path("/proc").iterdir():
@@ -83,7 +86,7 @@ class KilledAt:
 @pytest.fixture
 async def worker(tmp_path: Path) -> AsyncIterator[WorkerClient]:
     """As it is shipped, but without Spark."""
-    client = WorkerClient(tmp_path / "place", WorkerOptions(engine="tests.pipeline.transform.engine_without_spark"))
+    client = WorkerClient(tmp_path / "place", WorkerOptions(engine=HERE, jobs=WITH_HALTING))
     yield client
     await client.end()
 

@@ -23,6 +23,7 @@ from tests.pipeline.test_determinism import SETTINGS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.timeout(600)
 DATAFUSION, SPARK = Dialect("datafusion"), Dialect("spark")
 EPOCHS = Dialect("spark", "odf-epoch/1", carries=True)
 STATELESS = [kind for kind in KINDS.values() if kind.is_stateless]

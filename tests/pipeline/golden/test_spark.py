@@ -11,6 +11,7 @@ from tests.pipeline.golden.inputs import PATTERNS
 from tests.pipeline.golden.kinds import KINDS
 from tests.pipeline.golden.running import Dialect, Scenario
 from tests.pipeline.golden.suite import (
+    check_names_of_their_own,
     check_query_that_follows_its_input,
     check_runs,
     check_steps_see_themselves_alone,
@@ -20,6 +21,7 @@ from tests.pipeline.local_engine import LocalEngine
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.timeout(600)
 SPARK, EPOCHS = Dialect("spark"), Dialect("spark", "odf-epoch/1", carries=True)
 DIALECTS = {"batch": SPARK, "epochs": EPOCHS}
 STATELESS = [name for name, kind in KINDS.items() if kind.is_stateless]
@@ -70,3 +72,10 @@ async def test_what_looks_at_many_records_sees_those_of_a_step(engine: LocalEngi
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_query_follows_a_column_that_its_input_got(engine: LocalEngine, tmp_path: Path, dialect: str) -> None:
     await check_query_that_follows_its_input(DIALECTS[dialect], engine, tmp_path)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_inputs_and_derivatives_have_names_of_their_own(
+    engine: LocalEngine, tmp_path: Path, dialect: str
+) -> None:
+    await check_names_of_their_own(DIALECTS[dialect], engine, tmp_path)

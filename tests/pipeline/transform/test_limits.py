@@ -14,13 +14,13 @@ from pipeline.worker_client import WorkerClient
 from pipeline.worker_place import WorkerOptions
 from tests.pipeline.local_engine import LocalEngine
 from tests.pipeline.transform.derived import Workshop, query_over
+from tests.pipeline.transform.engine_without_spark import HERE
 from verify.replay import Replay
 from verify.replayed import StepVerdict
 from verify.report import Verdict
 from verify.verification import verify_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-ENGINE = "tests.pipeline.transform.engine_without_spark"
 LONG = (
     "with recursive counted as (select 1 as n union all select n + 1 from counted where n < 60000)"
     " select max(event_time) as event_time, max(n) as n from counted, cities"
@@ -55,7 +55,7 @@ async def connect(tmp_path: Path) -> AsyncIterator[Connect]:
     """Clients of one place, whatever their options."""
 
     def make(**options: Any) -> WorkerClient:
-        return WorkerClient(tmp_path / "place", WorkerOptions(engine=ENGINE, **options))
+        return WorkerClient(tmp_path / "place", WorkerOptions(engine=HERE, **options))
 
     yield make
     await make().end()
