@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,9 +12,13 @@ import pytest
 
 from pipeline import spark_api
 from pipeline.spark_api import arrow_of, frame_of_records
+from tests.source_tree import text_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+LOADED = ("carried.py", "gate.py", "session.py", "spark_steps.py", "transform/in_spark.py", "transform/slice_scan.py")
+"""What the engine of a replay by another Spark consists of."""
 
 RECORDS = pa.table(
     {
@@ -23,6 +28,16 @@ RECORDS = pa.table(
         "nested": pa.array([{"n": [1, 2]}, None], pa.struct([("n", pa.list_(pa.int64()))])),
     }
 )
+
+
+def test_what_every_version_loads_asks_none_what_only_newer_ones_have() -> None:
+    for name in LOADED:
+        top_level = [
+            line for line in text_of(Path("pipeline", name)).splitlines() if line.startswith(("from", "import"))
+        ]
+        assert [line for line in top_level if "pipeline.partitions" in line or "_load_from_socket" in line] == []
+        assert ".toArrow(" not in text_of(Path("pipeline", name))
+        assert "sql.classic.Dataset" not in text_of(Path("pipeline", name))
 
 
 def test_records_come_and_go_in_both_ways(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
