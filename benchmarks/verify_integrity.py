@@ -134,7 +134,7 @@ async def physical(dataset: Dataset, files: Sequence[Path]) -> None:
             task = ObjectTask(data_key(name), name, 1, name, path.stat().st_size)
             assert not (await checks.check(task)).findings
 
-    await asyncio.gather(*(work() for _ in range(cores())))
+    await asyncio.gather(*(work() for _ in range(checks.at_once)))
     await asyncio.to_thread(checks.close)
 
 

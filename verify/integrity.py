@@ -62,7 +62,6 @@ class _Verification:
         self._extent, self._notes = extent, extent.notes
         self._checks = ObjectChecks(dataset.objects, parallel)
         self._progress = progress
-        self._parallel = parallel
         self._report = Report()
         self._queue: asyncio.Queue[ObjectTask | None] = asyncio.Queue(parallel * 4)
         self._objects_seen = 0
@@ -85,10 +84,10 @@ class _Verification:
             await asyncio.to_thread(self._notes.load)
         try:
             async with asyncio.TaskGroup() as tasks:
-                for _ in range(self._parallel):
+                for _ in range(self._checks.at_once):
                     tasks.create_task(self._check_objects())
                 await self._check_chain(head)
-                for _ in range(self._parallel):
+                for _ in range(self._checks.at_once):
                     await self._queue.put(None)
         finally:
             await asyncio.to_thread(self._checks.close)

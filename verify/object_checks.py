@@ -38,8 +38,13 @@ class ObjectChecks:
     def __init__(self, reader: ObjectReader, parallel: int, *, large_bytes_min: int | None = None) -> None:
         self._reader, self._parallel = reader, parallel
         self._large_bytes_min = LARGE_BYTES_MIN if large_bytes_min is None else large_bytes_min
-        self._bytes = 0
+        self._bytes, self._turns = 0, asyncio.Semaphore(parallel)
         self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def at_once(self) -> int:
+        """How many should be asked for at a time, so that no process waits for the next one to be brought."""
+        return self._parallel if self._parallel < 2 else 2 * self._parallel
 
     @property
     def is_large(self) -> bool:
@@ -51,7 +56,8 @@ class ObjectChecks:
         self._bytes += task.size or 0
         path = self._reader.local_path(task.key)
         if path is None or self._parallel < 2 or not self.is_large:
-            return await check_object(self._reader, task)
+            async with self._turns:
+                return await check_object(self._reader, task)
         return await self._in_process(path, task)
 
     def close(self) -> None:

@@ -103,6 +103,24 @@ async def test_small_datasets_and_single_cores_need_no_process(
     assert [outcome.findings for outcome in await checked(checks, stored(tmp_path))] == [[]] * 4
 
 
+async def test_no_more_threads_read_than_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, most, tasks = 0, 0, [task_of(b"%d" % number) for number in range(9)]
+
+    async def counted(_: object, task: ObjectTask) -> ObjectOutcome:
+        nonlocal reading, most
+        reading += 1
+        most = max(most, reading)
+        await asyncio.sleep(0)
+        reading -= 1
+        return ObjectOutcome()
+
+    monkeypatch.setattr("verify.object_checks.check_object", counted)
+    checks = ObjectChecks(MemoryObjectStore(), 3)
+    assert checks.at_once > 3
+    await checked(checks, tasks)
+    assert most == 3
+
+
 async def test_objects_that_are_no_files_need_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("verify.object_checks._new_pool", refused)
     (outcome,) = await checked(ObjectChecks(memory_with(DATA), **IN_PROCESSES), [task_of(DATA)])
