@@ -26,6 +26,7 @@ from repo_server.ingesting import ForeignEngine, other_sparks
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from verify.promote_job import PromoteJob
+from verify.promotion import unstage
 from verify.replay import Replay
 from verify.report_room import ReportRoom
 
@@ -79,12 +80,15 @@ class GatedRepository:
         }
 
     async def set(self, ref: str, gate: Gate | None) -> None:
-        """Have that gate, or none."""
+        """Have that gate; or none, and forget what is staged."""
         entry = await self.find(ref)
-        if gate is None:
-            await self.catalog.gates.remove(entry.id)
-        else:
+        if gate is not None:
             await self.catalog.gates.set(entry.id, gate)
+            return
+        await self.catalog.gates.remove(entry.id)
+        staged = await entry.dataset.head(STAGING)
+        if staged is not None:
+            await unstage(entry.dataset, staged)
 
     def promoting(self) -> PromoteJob:
         """What judges and promotes."""

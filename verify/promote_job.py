@@ -19,7 +19,7 @@ from storage.progress import Progress, silent
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from storage.wrappers.staged import FixedHead
-from verify.promotion import Promotions, clear_staging
+from verify.promotion import Promotions, unstage
 from verify.recording import Recorded, Recorder
 from verify.replay import Replay
 from verify.report import Verdict
@@ -78,7 +78,7 @@ class PromoteJob:
         if result is GateResult.PROMOTED:
             result = await self._promoted(staged)
         if result is GateResult.REJECTED:
-            await clear_staging(staged.entry.dataset, staged.to_move)
+            await unstage(staged.entry.dataset, staged.to_move.new_head)
         told = {"result": result.value, **outcome_of(staged.recorded)}
         if not staged.continues or staged.result is not result:
             told["finding"] = "what was pushed does not continue the head: somebody else has moved it"

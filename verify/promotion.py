@@ -15,6 +15,7 @@ from catalog.gates import Gates, HeadToMove
 from opendatafabric.block_ref import HEAD, STAGING
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError, RefConflict
+from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
 from storage.ref_text import ref_conflict
 from storage.repositories import DatasetRepository
@@ -53,7 +54,7 @@ class Promotions:
             await self.journal.end(name)
             raise
         for head in heads:
-            await clear_staging(await self._dataset(head.dataset_id), head)
+            await unstage(await self._dataset(head.dataset_id), head.new_head)
         await self.journal.end(name)
 
     async def _forward(self, head: HeadToMove) -> None:
@@ -74,7 +75,7 @@ class Promotions:
         return (await self.repository.find(dataset_id)).dataset
 
 
-async def clear_staging(dataset: Dataset, head: HeadToMove) -> None:
-    """Nothing is staged any more, unless something else is by now."""
+async def unstage(dataset: Dataset, staged: Multihash) -> None:
+    """Forget what is staged if it is that, so that it can be collected."""
     with suppress(RefConflict):
-        await dataset.refs.compare_and_swap(STAGING, expected=head.new_head, new=None)
+        await dataset.refs.compare_and_swap(STAGING, expected=staged, new=None)

@@ -15,6 +15,7 @@ from repo_server.body import read_json
 from repo_server.gate import VISIT, Visit
 from repo_server.problems import json_response
 from repo_server.run_states import current_run, plain_run
+from verify.promotion import unstage
 
 
 async def get_gate(request: web.Request) -> web.StreamResponse:
@@ -35,9 +36,13 @@ async def put_gate(request: web.Request) -> web.StreamResponse:
 
 
 async def delete_gate(request: web.Request) -> web.StreamResponse:
-    """``DELETE /{dataset}/gate``: what is staged stays so until it is pushed again."""
+    """``DELETE /{dataset}/gate``: what is staged is forgotten; it may be pushed again."""
     found = request[VISIT]
+    dataset = found.dataset.entry.dataset
     await found.services.catalog.gates.remove(found.dataset.entry.id)
+    staged = await dataset.head(STAGING)
+    if staged is not None:
+        await unstage(dataset, staged)
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 

@@ -42,7 +42,8 @@ def test_a_gate_is_set_shown_and_removed(repository: Path) -> None:
     assert state(repository, "on")["replay"] is False
     assert state(repository, "on", "--replay")["replay"] is True
     assert "gate: integrity and replay" in odf("gate", WEATHER, "--repo", repository).stdout.decode()
-    assert state(repository, "off")["on"] is False
+    off = state(repository, "off")
+    assert (off["on"], off["staged"]) == (False, None)
 
 
 def test_several_datasets_are_promoted_in_one_step(repository: Path) -> None:

@@ -131,6 +131,13 @@ async def test_without_a_gate_a_push_counts_at_once(server: Hosted) -> None:
     assert await claimed(server) is None
 
 
+async def test_with_the_gate_goes_what_is_staged(server: Hosted) -> None:
+    await push(server, "first", "second")
+    await ask(server, "DELETE")
+    assert await refs(server) == (chain("first").head, None)
+    assert (await work(server))["result"] == "nothing-staged"
+
+
 async def test_what_is_staged_may_be_verified_once_more(server: Hosted) -> None:
     assert (await ask(server, "POST")).status == 404
     await push(server, "first", "second")
@@ -145,9 +152,10 @@ async def test_writers_alone_see_and_set_the_gate_and_what_is_staged(server: Hos
     await push(server, "first", "second")
     staging = f"{server.path('open')}/refs/staging"
     for who, allowed in ((None, False), ("bob", False), ("alice", True), ("root", True)):
-        statuses = [(await ask(server, method, {}, who=who)).status for method in ("GET", "PUT", "DELETE", "PUT")]
+        statuses = [(await ask(server, method, {}, who=who)).status for method in ("GET", "PUT")]
         statuses.append((await server.ask("GET", staging, who=who)).status)
-        assert statuses == ([200, 200, 204, 200, 200] if allowed else [403] * 5)
+        assert statuses == ([200] * 3 if allowed else [403] * 3)
+    assert [(await ask(server, "DELETE", who=who)).status for who in (None, "bob", "alice")] == [403, 403, 204]
 
 
 async def test_what_is_no_gate_is_refused(server: Hosted) -> None:
