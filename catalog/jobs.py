@@ -74,6 +74,8 @@ class ClaimedJob:
     account_id: AccountId | None = None
     on_change: bool = False
     """Whether it follows changes."""
+    said: str | None = None
+    """What the chain said when its schedule was set, if that was noted."""
 
 
 class Jobs:
@@ -274,7 +276,8 @@ def _claimed_job(job_id: JobId, owner: str, wish: Row[Any] | None, schedule: Row
     if wish is None:
         return ClaimedJob(job_id, owner, foreign=False)
     account_id = None if wish.account_id is None else AccountId.from_text(wish.account_id)
-    return ClaimedJob(job_id, owner, bool(wish.foreign), account_id, bool(schedule and schedule.on_change))
+    follows, said = bool(schedule and schedule.on_change), schedule.said if wish is schedule and schedule else None
+    return ClaimedJob(job_id, owner, bool(wish.foreign), account_id, follows, said)
 
 
 def _lost_again(row: Row[Any], job_id: JobId, now: float) -> dict[str, Any]:

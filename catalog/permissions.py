@@ -57,6 +57,14 @@ class Rights:
         role = None if account is None else await self.datasets.role(dataset_id, account)
         return _by_account(record, account, role) >= Access.READ
 
+    async def stranger_who_owns(self, dataset_id: DatasetId) -> AccountId | None:
+        """The owner of the dataset, unless that is an administrator or the default owner."""
+        record = await self.datasets.find(dataset_id)
+        account = None if record is None else await self._account(record.owner_id)
+        if record is None or (account is not None and (account.is_admin or account.name == self.default_owner)):
+            return None
+        return record.owner_id
+
     async def _account(self, account_id: AccountId | None) -> Account | None:
         try:
             return None if account_id is None else await self.accounts.find_by_id(account_id)

@@ -38,12 +38,18 @@ class Schedules:
         self._now = now
 
     async def set(
-        self, job_id: JobId, schedule: Schedule, *, foreign: bool = False, account_id: AccountId | None = None
+        self,
+        job_id: JobId,
+        schedule: Schedule,
+        *,
+        foreign: bool = False,
+        account_id: AccountId | None = None,
+        said: str | None = None,
     ) -> None:
         """Do the job by that schedule from now on, instead of by the one it had; it is paused no longer.
 
         One that follows changes is due at once: nobody knows what changed before. ``account_id`` is whose rights a
-        ``foreign`` job has.
+        ``foreign`` job has, ``said`` for what they were given.
 
         Raises:
             MalformedInput: no such schedule.
@@ -56,7 +62,7 @@ class Schedules:
         row = {"kind": job_id.kind, "dataset_id": str(job_id.dataset_id), "cron": schedule.cron,
                "timezone": schedule.timezone, "jitter_s": schedule.jitter_s, "foreign": int(foreign),
                "on_change": int(schedule.on_change),
-               "account_id": None if account_id is None else str(account_id)}  # fmt: skip
+               "account_id": None if account_id is None else str(account_id), "said": said}  # fmt: skip
         async with self._database.writing() as connection:
             await connection.execute(delete(schedules).where(_is(job_id)))
             await connection.execute(insert(schedules).values(row))

@@ -295,6 +295,7 @@ schedules: Final = Table(
     Column("paused_at", Float),
     Column("on_change", Integer, nullable=False, server_default="0"),
     Column("account_id", String),
+    Column("said", String),
 )
 
 watches: Final = Table(

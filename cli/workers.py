@@ -31,6 +31,7 @@ from verify.progress_notes import told_progress
 from verify.promotion import Promotions
 from verify.proved_notes import notes_folder
 from verify.report_room import ReportRoom
+from verify.trust import Trust
 from verify.verify_job import VerifyJob
 from verify.worker import LOG, JobKind, JobWorker
 
@@ -92,18 +93,21 @@ def _kinds(
     versions = {"spark": other_sparks(settings)}
     verifying = VerifyJob(repository, engine, room, settings.engines_elsewhere, versions, notes)
 
-    async def poll(job: ClaimedJob) -> dict[str, object]:
-        return await polling.run(job.id.dataset_id, foreign=job.foreign)
+    trust = Trust(repository, rights)
 
-    def may_read(job: ClaimedJob) -> MayRead | None:
-        return partial(rights.may_read, job.account_id) if job.foreign else None
+    async def poll(job: ClaimedJob) -> dict[str, object]:
+        return await polling.run(job.id.dataset_id, foreign=(await trust.checked(job)).foreign)
+
+    async def may_read(job: ClaimedJob) -> MayRead | None:
+        checked = await trust.checked(job)
+        return partial(rights.may_read, checked.account_id) if checked.foreign else None
 
     async def derive(job: ClaimedJob) -> dict[str, object]:
-        return await deriving.run(job.id.dataset_id, may_read=may_read(job))
+        return await deriving.run(job.id.dataset_id, may_read=await may_read(job))
 
     async def verify(job: ClaimedJob) -> dict[str, object]:
         async with told_progress(partial(catalog.jobs.tell_progress, job)) as progress:
-            return await verifying.run(job.id.dataset_id, may_read=may_read(job), progress=progress)
+            return await verifying.run(job.id.dataset_id, may_read=await may_read(job), progress=progress)
 
     async def promote(job: ClaimedJob) -> dict[str, object]:
         async with told_progress(partial(catalog.jobs.tell_progress, job)) as progress:

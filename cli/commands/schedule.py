@@ -26,6 +26,7 @@ from opendatafabric.errors import DatasetNotFound, MalformedInput, UnsupportedOp
 from repo_server.schedule_states import plain_schedule
 from storage.repositories import DatasetRepository
 from verify.report import Verdict
+from verify.trust import said_by
 
 IS_GROUP = True
 app = typer.Typer(
@@ -153,11 +154,13 @@ async def _set(repository: str, ref: str, schedule: Schedule, *, verify: bool) -
     job_id = await _job_id(repository, ref, verify=verify, must_poll=True)
     if schedule.on_change and job_id.kind == POLL:
         raise MalformedInput("the source of a root tells of no changes", hint='give it times: "*/5 * * * *"')
-    if job_id.kind == TRANSFORM:
-        async with opened_repository(repository) as opened:
-            await check_transform_of(await opened.find(job_id.dataset_id), opened)
+    async with opened_repository(repository) as opened:
+        entry = await opened.find(job_id.dataset_id)
+        said = await said_by(entry.dataset, job_id.kind)  # before it is looked at: it may change meanwhile
+        if job_id.kind == TRANSFORM:
+            await check_transform_of(entry, opened)
     async with catalog_of(repository) as catalog:
-        await catalog.schedules.set(job_id, schedule)
+        await catalog.schedules.set(job_id, schedule, said=said)
 
 
 async def _change(

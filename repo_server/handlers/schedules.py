@@ -28,6 +28,7 @@ from repo_server.logs import SERVER
 from repo_server.problems import json_response
 from repo_server.schedule_states import plain_schedule
 from storage.dataset import Dataset
+from verify.trust import said_by
 
 _FIELDS: Final[dict[str, tuple[type, ...]]] = {
     "cron": (str, type(None)),
@@ -52,6 +53,7 @@ async def put_schedule(request: web.Request) -> web.StreamResponse:
     found = await visit(request, Access.WRITE)
     job_id = await _job_id(request, found)
     given = _checked(await read_json(request, found.services.settings))
+    said = await said_by(found.dataset.entry.dataset, job_id.kind)  # before it is looked at: it may change meanwhile
     await _check_can_be_done(found, job_id.kind)
     schedule = Schedule(
         given.get("cron"), given.get("timezone", "UTC"), float(given.get("jitterS", 0)), given.get("onChange", False)
@@ -60,7 +62,8 @@ async def put_schedule(request: web.Request) -> web.StreamResponse:
         raise MalformedInput("the source of a root tells of no changes", hint="give it times: cron")
     schedules, account = found.services.catalog.schedules, found.caller.account
     is_admin = account is not None and account.is_admin
-    await schedules.set(job_id, schedule, foreign=not is_admin, account_id=None if account is None else account.id)
+    account_id = None if account is None else account.id
+    await schedules.set(job_id, schedule, foreign=not is_admin, account_id=account_id, said=said)
     if given.get("paused"):
         await schedules.pause(job_id)
     return json_response(await _plain(found, job_id))

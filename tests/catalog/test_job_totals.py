@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catalog.catalog import Catalog
 from catalog.job_totals import JobTotal
-from catalog.jobs import POLL, TRANSFORM, VERIFY, JobId
+from catalog.jobs import KINDS, VERIFY, JobId
 from catalog.run_times import Schedule
 from opendatafabric.did import new_dataset_id
 from tests.catalog.conftest import Clock
@@ -13,7 +13,7 @@ MINUTELY = Schedule("* * * * *")
 
 
 async def test_without_jobs_everything_is_nothing(catalog: Catalog) -> None:
-    assert await catalog.job_totals.by_kind() == {POLL: JobTotal(), TRANSFORM: JobTotal(), VERIFY: JobTotal()}
+    assert await catalog.job_totals.by_kind() == dict.fromkeys(KINDS, JobTotal())
 
 
 async def test_what_waits_runs_failed_and_how_long_it_took(catalog: Catalog, clock: Clock) -> None:
