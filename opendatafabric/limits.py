@@ -303,6 +303,9 @@ DDL_DEPTH_MAX: Final = 32
 QUERY_CHARS_MAX: Final = 100_000
 """Longest SQL text of one step of a transform; long ones people write have a few thousand."""
 
+QUERY_DEPTH_MAX: Final = 128
+"""Deepest nesting of parentheses in a query; parsers walk it by recursion, and where their stack ends is chance."""
+
 QUERY_NODES_MAX: Final = 50_000
 """Most nodes of a parsed query: Spark's own analysis takes seconds beyond."""
 

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from opendatafabric.errors import InvalidQuery, LimitExceeded
-from opendatafabric.limits import QUERY_CHARS_MAX, QUERY_NODES_MAX
+from opendatafabric.limits import QUERY_CHARS_MAX, QUERY_DEPTH_MAX, QUERY_NODES_MAX
 from pipeline.gate_lists import (
     CLOCK_WORDS,
     FUNCTIONS,
@@ -34,7 +34,7 @@ from pipeline.gate_lists import (
     PHRASES,
 )
 from pipeline.spark_api import frame_of
-from pipeline.sql_text import first_unclear_time, line_and_column, names_the_clock, place_of, tokens
+from pipeline.sql_text import depth_of, first_unclear_time, line_and_column, names_the_clock, place_of, tokens
 from pipeline.window_text import check_windows
 
 _ANALYSIS: Final = "org.apache.spark.sql.catalyst.analysis."
@@ -133,6 +133,8 @@ def _checked_nodes(frame: DataFrame) -> list[Node]:
 
 
 def _check_text(sql: str) -> None:
+    if depth_of(sql) > QUERY_DEPTH_MAX:
+        raise _too_deep()
     check_windows(sql)
     unclear = first_unclear_time(sql)
     if unclear is not None:
@@ -162,12 +164,16 @@ def _told(error: Exception) -> str:
     return (lines or [type(error).__name__])[0][:500]
 
 
+def _too_deep() -> LimitExceeded:
+    return LimitExceeded("the query is nested too deeply", hint="use WITH … AS for its parts")
+
+
 def _nodes_of(plan: Any) -> list[Node]:
     """Everything in the plan that has a class, subqueries and lambdas too."""
     try:
         found = list(walk(json.loads(plan.toJSON())))
     except (RecursionError, Py4JError):
-        raise LimitExceeded("the query is nested too deeply", hint="use WITH … AS for its parts") from None
+        raise _too_deep() from None
     if len(found) > QUERY_NODES_MAX:
         raise LimitExceeded("the query has too many parts", expected=f"at most {QUERY_NODES_MAX}", found=len(found))
     return found

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate
 from typing import Final
 
 
@@ -82,6 +83,15 @@ def line_and_column(sql: str, start: int) -> str:
     """``2, column 5``, both counted from 1."""
     before = sql[:start]
     return f"{before.count(chr(10)) + 1}, column {start - before.rfind(chr(10))}"
+
+
+_NESTS: Final = {"(": 1, ")": -1}
+
+
+def depth_of(sql: str) -> int:
+    """How deep parentheses are in each other."""
+    marks = (token.text for token in tokens(sql) if token.kind is TokenKind.MARK)
+    return max(accumulate((_NESTS.get(mark, 0) for mark in marks), initial=0))
 
 
 _TIME_WORDS: Final = frozenset({"date", "timestamp", "timestamp_ltz", "timestamp_ntz", "time"})

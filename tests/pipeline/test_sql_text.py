@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.sql_text import Dialect, first_unclear_time, names_the_clock, place_of, tokens
+from pipeline.sql_text import Dialect, depth_of, first_unclear_time, names_the_clock, place_of, tokens
 
 
 def test_strings_and_comments_are_in_one_piece() -> None:
@@ -42,6 +42,10 @@ def test_hostile_text_takes_no_longer_than_other(piece: str, dialect: Dialect) -
 @pytest.mark.parametrize("sql", ["'it", '"it', "`it", "/* it", "'it\\"])
 def test_what_does_not_end_goes_on_to_the_end(sql: str) -> None:
     assert [token.text for token in tokens(f"a {sql}")] in (["a", sql], ["a"])
+
+
+def test_depth_is_that_of_the_parentheses_outside_of_strings_and_comments() -> None:
+    assert [depth_of(sql) for sql in ("", "select 1", "(a) + ((b))", "'((' -- (((", ")))(")] == [0, 0, 2, 0, 0]
 
 
 def test_a_place_is_counted_from_one_and_not_inside_strings() -> None:

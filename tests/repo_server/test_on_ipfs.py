@@ -187,25 +187,30 @@ async def test_a_node_that_ends_and_comes_back_costs_no_more_than_the_time(tmp_p
 async def test_a_node_that_hangs_is_told_within_the_time_that_clients_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_module, "_AT_NODE", Patience(connect_s=1, silence_s=0.3, work_s=0.3))
     running_js = running_node(tmp_path)
     with running_js as node:
         async with hosted_at(f"{node.rpc}/datasets", tmp_path) as server:
-            client, chain = Client(server), a_chain()
+            chain = a_chain()
             await server.add("weather", chain)
             path = f"{server.path('weather')}/{data_key(hash_of(LARGE, chain))}"
-            os.kill(running_js.process.pid, signal.SIGSTOP)
-            try:
-                assert (await ready(server))[0] == 503
-                assert (await server.ask("GET", path)).status == 503
-                client, longer = Client(server), chain.fork(len(chain.blocks))
-                longer.data(b"while the node hangs")
-                await fill(client.local, longer)
-                with pytest.raises(OdfError):
-                    await client.push()
-            finally:
-                os.kill(running_js.process.pid, signal.SIGCONT)
+            monkeypatch.setattr(open_module, "_AT_NODE", Patience(connect_s=1, silence_s=0.3, work_s=0.3))
+            async with running(server.settings) as url, aiohttp.ClientSession() as session:
+                impatient = Hosted(url, server.settings, server.repository, server.catalog, session)
+                impatient.accounts, impatient.tokens = server.accounts, server.tokens
+                os.kill(running_js.process.pid, signal.SIGSTOP)
+                try:
+                    assert (await ready(impatient))[0] == 503
+                    assert (await impatient.ask("GET", path)).status == 503
+                    client, longer = Client(impatient), chain.fork(len(chain.blocks))
+                    longer.data(b"while the node hangs")
+                    await fill(client.local, longer)
+                    with pytest.raises(OdfError):
+                        await client.push()
+                finally:
+                    os.kill(running_js.process.pid, signal.SIGCONT)
             assert await ready(server) == (200, "")
+            client = Client(server)
+            await fill(client.local, longer)
             await client.push()
             await assert_holds((await pulled(server)).local, longer)
 
