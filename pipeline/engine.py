@@ -23,7 +23,7 @@ from pipeline.java import find_java, java_folders
 from pipeline.jobs import JobContext, load_job
 from pipeline.jvm import Jvm, JvmOptions, archive_name, start_jvm
 from pipeline.messages import Message, decode, encode, error_message
-from pipeline.own_processes import keep_own_processes
+from pipeline.own_processes import end_with_parent, keep_own_processes
 from pipeline.sandbox import enter_sandbox
 from pipeline.session_on_demand import SessionOnDemand
 from pipeline.worker_place import WorkerOptions, WorkerPlace
@@ -48,6 +48,7 @@ def main(arguments: list[str], open_engine: Callable[[WorkerPlace, WorkerOptions
 
     When the JVM is gone under a job the process ends in the middle of it: the worker tells that and starts another.
     """
+    end_with_parent()
     answers = _Answers(os.fdopen(os.dup(1), "wb", buffering=0))
     os.dup2(2, 1)
     place, options = WorkerPlace(Path(arguments[1])), WorkerOptions.from_json(arguments[2])

@@ -27,8 +27,13 @@ def keep_own_processes() -> bool:
     first = os.fork()
     if first:
         _end_as(first)
-    _libc.prctl(_DIE_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
+    end_with_parent()
     return True
+
+
+def end_with_parent() -> None:
+    """Be killed by the kernel when the process that started this one is gone, whatever this one does meanwhile."""
+    _libc.prctl(_DIE_WITH_PARENT, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _end_as(process: int) -> NoReturn:

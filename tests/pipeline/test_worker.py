@@ -206,6 +206,17 @@ async def test_the_engine_of_a_killed_worker_does_not_outlive_it(client: Client)
     await until(lambda: not runs(engine))
 
 
+async def test_nor_does_one_that_has_a_job_to_do(client: Client) -> None:
+    engine, worker = await processes(client())
+    asleep = asyncio.Event()
+    running = asyncio.create_task(client().run("sleep", {"seconds": 600}, progress=lambda _: asleep.set()))
+    await asyncio.wait_for(asleep.wait(), 60)
+    os.kill(worker, signal.SIGKILL)
+    await until(lambda: not runs(engine))
+    with pytest.raises(EngineDied):
+        await running
+
+
 async def test_an_engine_that_cannot_start_is_told_as_it_is(client: Client) -> None:
     with pytest.raises(EngineUnavailable, match="there is no Java") as raised:
         await client(java_home="none").run("echo", {})
