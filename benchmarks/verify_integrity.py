@@ -135,7 +135,7 @@ async def physical(dataset: Dataset, files: Sequence[Path]) -> None:
             assert not (await checks.check(task)).findings
 
     await asyncio.gather(*(work() for _ in range(checks.at_once)))
-    await asyncio.to_thread(checks.close)
+    await checks.close()
 
 
 async def whole(dataset: Dataset) -> None:

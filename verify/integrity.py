@@ -90,7 +90,7 @@ class _Verification:
                 for _ in range(self._checks.at_once):
                     await self._queue.put(None)
         finally:
-            await asyncio.to_thread(self._checks.close)
+            await self._checks.close()
         if self._notes is not None:
             await asyncio.to_thread(self._notes.remove)
 

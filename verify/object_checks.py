@@ -13,6 +13,7 @@ import os
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -39,7 +40,7 @@ class ObjectChecks:
         self._reader, self._parallel = reader, parallel
         self._large_bytes_min = LARGE_BYTES_MIN if large_bytes_min is None else large_bytes_min
         self._bytes, self._turns = 0, asyncio.Semaphore(parallel)
-        self._pool: ProcessPoolExecutor | None = None
+        self._starting: asyncio.Task[ProcessPoolExecutor] | None = None
 
     @property
     def at_once(self) -> int:
@@ -52,36 +53,52 @@ class ObjectChecks:
         return self._bytes >= self._large_bytes_min
 
     async def check(self, task: ObjectTask) -> ObjectOutcome:
-        """As ``check_object``."""
+        """As ``check_object``. While processes are being started, threads go on."""
         self._bytes += task.size or 0
         path = self._reader.local_path(task.key)
-        if path is None or self._parallel < 2 or not self.is_large:
-            async with self._turns:
-                return await check_object(self._reader, task)
-        return await self._in_process(path, task)
+        if path is not None and self._parallel > 1 and self.is_large:
+            starting = self._start()
+            if starting.done() and starting.exception() is None:
+                return await self._in_process(path, task)
+        async with self._turns:
+            return await check_object(self._reader, task)
 
-    def close(self) -> None:
+    async def ready(self) -> None:
+        """Return when the processes are there."""
+        await asyncio.shield(self._start())
+
+    async def close(self) -> None:
         """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        if self._starting is not None:
+            with suppress(BrokenProcessPool, OSError):  # they could not be started, and threads did the work
+                pool = await asyncio.shield(self._starting)
+                await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=True)
+
+    def _start(self) -> asyncio.Task[ProcessPoolExecutor]:
+        if self._starting is None:
+            self._starting = asyncio.create_task(asyncio.to_thread(_new_pool, self._parallel))
+        return self._starting
 
     async def _in_process(self, path: Path, task: ObjectTask) -> ObjectOutcome:
         for _ in range(_TRIES):
-            pool = self._pool = self._pool or _new_pool(self._parallel)
+            starting = self._start()
             try:
+                pool = await asyncio.shield(starting)
                 return await asyncio.get_running_loop().run_in_executor(pool, check_file, path, task)
             except BrokenProcessPool:
-                if self._pool is pool:
-                    self._pool = None
-                    pool.shutdown(wait=False)
+                if self._starting is starting:
+                    self._starting = None
         return died(task)
 
 
 def _new_pool(parallel: int) -> ProcessPoolExecutor:
-    # Not forked from here: locks of other threads would be copied as they are.
+    """Processes that have begun. Not forked from here: locks of other threads would be copied as they are."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    return ProcessPoolExecutor(parallel, mp_context=context, initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(parallel, mp_context=context, initializer=_end_with_parent)
+    for begun in [pool.submit(os.getpid) for _ in range(parallel)]:
+        begun.result()
+    return pool
 
 
 def _end_with_parent() -> None:

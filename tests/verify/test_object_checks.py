@@ -6,6 +6,8 @@ import asyncio
 import os
 import pickle
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -43,7 +45,7 @@ async def checked(checks: ObjectChecks, tasks: list[ObjectTask]) -> list[ObjectO
     try:
         return await asyncio.gather(*map(checks.check, tasks))
     finally:
-        await asyncio.to_thread(checks.close)
+        await checks.close()
 
 
 @pytest.mark.slow
@@ -51,7 +53,9 @@ async def test_objects_are_checked_in_processes(tmp_path: Path) -> None:
     tasks = stored(tmp_path)
     (tmp_path / tasks[1].key).write_bytes(b"?")
     (tmp_path / tasks[2].key).unlink()
-    outcomes = await checked(ObjectChecks(LocalObjectStore(tmp_path), **IN_PROCESSES), tasks)
+    checks = ObjectChecks(LocalObjectStore(tmp_path), **IN_PROCESSES)
+    await checks.ready()
+    outcomes = await checked(checks, tasks)
     assert [[each.code for each in outcome.findings] for outcome in outcomes] == [
         [],
         ["object-damaged"],
@@ -69,13 +73,30 @@ async def test_a_whole_dataset_reads_the_same_in_processes(monkeypatch: pytest.M
     assert (await verify_integrity(in_folder(folder), parallel=2)).as_dict() == in_threads.as_dict()
 
 
+async def test_while_processes_start_threads_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def slow(_: int) -> ThreadPoolExecutor:
+        started.set()
+        ended.wait(60)
+        return ThreadPoolExecutor(1)
+
+    monkeypatch.setattr("verify.object_checks._new_pool", slow)
+    checks = ObjectChecks(LocalObjectStore(tmp_path), **IN_PROCESSES)
+    assert [(await checks.check(task)).findings for task in stored(tmp_path)] == [[]] * 4
+    await asyncio.to_thread(started.wait, 60)
+    ended.set()
+    await checks.close()
+
+
 @pytest.mark.slow
 async def test_an_object_that_breaks_a_process_is_unchecked_and_the_others_are_checked(tmp_path: Path) -> None:
     tasks = stored(tmp_path)
     fatal = Fatal(**{name: getattr(tasks[2], name) for name in tasks[2].__slots__})
     checks = ObjectChecks(LocalObjectStore(tmp_path), **IN_PROCESSES)
+    await checks.ready()
     outcomes = [await checks.check(task) for task in (tasks[0], fatal, tasks[3])]
-    await asyncio.to_thread(checks.close)
+    await checks.close()
     assert [[each.code for each in outcome.findings] for outcome in outcomes] == [[], ["object-unreadable"], []]
     assert outcomes[1].findings[0].severity is Severity.UNCHECKED
 
