@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.spark import spark_worker
 from opendatafabric.errors import EngineUnavailable
 from pipeline.java import find_java
 from pipeline.jvm import spark_home
+from pipeline.worker_client import WorkerClient
+from repo_server.config import Settings
 
 
 @contextmanager
@@ -26,4 +27,5 @@ def own_worker(place: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ODF_SPARK_PLACE", str(place))
         yield
-        asyncio.run(spark_worker().end())
+        settings = Settings()
+        asyncio.run(WorkerClient(settings.spark_worker_place, settings.spark_worker_options).end())
