@@ -71,11 +71,20 @@ class Fingerprint:
     engine: str
     java: str
     arrow: str
+    time_zone_data: str
+    """The version of the time zones that Java has."""
     settings: Mapping[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values, with the hash of the settings."""
-        return {"engine": self.engine, "java": self.java, "arrow": self.arrow, "settings": str(self.settings_hash)}
+        """As plain JSON values, with the settings and the hash of them."""
+        return {
+            "engine": self.engine,
+            "java": self.java,
+            "arrow": self.arrow,
+            "timeZoneData": self.time_zone_data,
+            "settings": str(self.settings_hash),
+            "configuration": dict(self.settings),
+        }
 
     @property
     def settings_hash(self) -> Multihash:
@@ -109,7 +118,8 @@ def fingerprint(session: SparkSession) -> Fingerprint:
     """What this session computes with."""
     found = versions(session)
     settings = {name: session.conf.get(name, default=None) or "" for name in FIXED}
-    return Fingerprint(f"pyspark {found['pyspark']}", found["java"], found["pyarrow"], settings)
+    zones = _java(session).java.time.zone.ZoneRulesProvider.getVersions("UTC").lastEntry().getKey()
+    return Fingerprint(f"pyspark {found['pyspark']}", found["java"], found["pyarrow"], str(zones), settings)
 
 
 @lru_cache(maxsize=1)

@@ -58,6 +58,11 @@ def test_the_fingerprint_names_versions_and_the_hash_of_the_settings(spark: Spar
     assert re.fullmatch(r"pyspark 4\.\d+\.\d+", told["engine"])
     assert re.match(r"\d\d", told["java"])
     assert told["settings"].startswith("f1620")
+    assert told["configuration"] == dict(FIXED)
+
+
+def test_the_fingerprint_names_the_time_zones_that_java_has(spark: SparkSession) -> None:
+    assert re.fullmatch(r"20\d\d[a-z]", fingerprint(spark).time_zone_data)
 
 
 def test_the_hash_of_the_settings_changes_with_a_setting(spark: SparkSession) -> None:
