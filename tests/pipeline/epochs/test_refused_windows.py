@@ -46,7 +46,7 @@ REFUSED = {
     f"select window.end as event_time, count(1) as n from (select * from l order by key) group by {W}": (
         "Sort", "order"),
     "select window.end as event_time, count(1) as n from l join r using (key)"
-    " group by window(l.event_time, '1 hour')": ("Join", "join"),
+    " group by window(l.event_time, '1 hour')": ("Aggregate", "GROUP BY"),
     f"select window.end as event_time, max(offset) as x from l group by {W}": ("offset", ""),
 }  # fmt: skip
 

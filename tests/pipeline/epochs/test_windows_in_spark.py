@@ -89,7 +89,7 @@ STEPS = (
 
 
 @pytest.mark.parametrize("queries", [(UNION,), STEPS], ids=["inputs together", "steps and parts by WITH"])
-@pytest.mark.parametrize("pattern", ["in order", "late", "taken back while open"])
+@pytest.mark.parametrize("pattern", ["in order", "late"])
 def test_inputs_and_steps_may_be_put_together(
     spark: SparkSession, tmp_path: Path, pattern: str, queries: tuple[str, ...]
 ) -> None:
