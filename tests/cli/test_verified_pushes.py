@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from catalog.jobs import VERIFY, JobId
 from catalog.tokens import Scope
 from cli.attestations import Trust, judged
 from opendatafabric.names import AccountName
+from pipeline.worker_client import WorkerClient
 from repo_server.config import Settings, Tenancy
 from storage.open import open_dataset
 from storage.repository import Repository
@@ -76,6 +77,15 @@ def a_worker(repository: Path, environment: dict[str, str]) -> Iterator[None]:
             process.wait()
 
 
+@asynccontextmanager
+async def ended_spark(place: Path) -> AsyncIterator[None]:
+    """The Spark worker at ``place`` ends with the test that needed it."""
+    try:
+        yield
+    finally:
+        await WorkerClient(place, Settings().spark_worker_options).end()
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 async def test_a_derivative_that_is_pushed_is_verified_and_signed_without_another_command(
@@ -87,7 +97,7 @@ async def test_a_derivative_that_is_pushed_is_verified_and_signed_without_anothe
     async with open_catalog(Settings(repo=repository).database_url) as catalog:
         alice = await catalog.accounts.create(AccountName("alice"))
         token = await catalog.tokens.create(alice, (Scope.READ, Scope.WRITE))
-    async with served(repository, **environment) as server:
+    async with ended_spark(tmp_path / "spark"), served(repository, **environment) as server:
         with a_worker(repository, environment):
             for name in (WEATHER, FAHRENHEIT):
                 await push(EXAMPLES / name, f"odf+{server.address}/alice/{name}", token)
