@@ -14,9 +14,10 @@ from opendatafabric.errors import MalformedIdentifier, ObjectNotFound
 from opendatafabric.layout import REPORTS
 from opendatafabric.multihash import Multihash
 from repo_server.report_states import checked, plain_reports
+from verify.redaction import LEFT_OUT
 from verify.report_making import report_of
 from verify.report_record import EnvironmentRecord, ReportRecord
-from verify.report_room import read_report
+from verify.report_room import read_report, read_told_report
 
 _COLUMNS = ("REPORT", "ENDED", "VERDICT", "CHECKED", "HEAD")
 _SPAN_COLUMNS = ("VERDICT", "FIRST SEEN", "LAST SEEN", "REPORTS")
@@ -64,7 +65,7 @@ async def _on_server(there: Located, report_hash: Multihash | None) -> tuple[Mul
     if wanted is None:
         raise _none(there.name)
     async with connected(there) as dataset:
-        return wanted, await read_report(dataset.objects, wanted)
+        return wanted, await read_told_report(dataset.objects, wanted)
 
 
 def _none(text: str) -> ObjectNotFound:
@@ -89,6 +90,8 @@ def print_report(report_hash: Multihash, record: ReportRecord) -> None:
     """The report for people, the verdict last."""
     timings = record.timings
     print_line(f"report {report_hash}")
+    if record.redacted_from is not None:
+        print_line(f"redacted: {LEFT_OUT}")
     print_line(f"dataset:  {record.alias or 'without a name'}  {record.dataset_id or ''}".rstrip())
     print_line(f"head:     {record.head}")
     print_line(f"checked:  {checked(replayed=record.scope.replay)}, {timings.started_at} to {timings.ended_at}")

@@ -50,6 +50,9 @@ class StepDifference:
     expected: str | None = None
     found: str | None = None
     hint: str | None = None
+    offset: int | None = None
+    """Of the record that differs; ``column`` if it is one value of it."""
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,8 @@ class ReportRecord(Part):
     inputs: tuple[InputRecord, ...] = ()
     environment: EnvironmentRecord
     timings: TimingsRecord
+    redacted_from: HashText | None = None
+    """Of what is told to those who may not read all inputs: the hash of the whole report. Never in one that is kept."""
 
     def to_bytes(self) -> bytes:
         """As canonical JSON."""

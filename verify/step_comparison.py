@@ -59,7 +59,8 @@ def _records(
     else:
         yield StepDifference(f"the transform gives other records ({_counted(recorded, made)})")
         for row in rows:
-            yield StepDifference(f"records differ {row}", row.expected, row.found)
+            told = f"records differ {row}"
+            yield StepDifference(told, row.expected, row.found, offset=row.offset, column=row.column)
 
 
 def _counted(recorded: DataSlice, made: DataSlice) -> str:

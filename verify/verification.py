@@ -70,6 +70,8 @@ def findings_of(step: ReplayedStep) -> list[Finding]:
             Severity.DAMAGE if step.verdict in _DAMAGE else Severity.UNCHECKED,
             sequence_number=step.sequence_number,
             block_hash=step.block_hash,
+            offset=difference.offset,
+            column=difference.column,
             expected=difference.expected,
             found=difference.found,
             hint=difference.hint,

@@ -17,6 +17,7 @@ from storage.repository import DatasetEntry
 from verify.integrity import EVERYTHING, Extent
 from verify.proved_notes import ProvedNotes
 from verify.recording import Recorded, Recorder
+from verify.redaction import without_values
 from verify.replay import OtherVersions, Replay
 from verify.report import Severity
 from verify.report_room import ReportRoom
@@ -68,7 +69,7 @@ class VerifyJob:
 
 
 def outcome_of(recorded: Recorded) -> dict[str, Any]:
-    """A report in a few values; ``finding`` is the first one that weighs most."""
+    """A report in a few values; ``finding`` is the first one that weighs most, told so that every reader may see it."""
     report, weights = recorded.report, list(Severity)
     heaviest = min(report.findings, key=lambda finding: weights.index(finding.severity), default=None)
     return {
@@ -80,5 +81,5 @@ def outcome_of(recorded: Recorded) -> dict[str, Any]:
         "records": report.counts.records,
         "steps": 0 if report.steps is None else len(report.steps),
         "findings": len(report.findings) + report.omitted,
-        "finding": None if heaviest is None else next(heaviest.as_lines()),
+        "finding": None if heaviest is None else next(without_values(heaviest).as_lines()),
     }

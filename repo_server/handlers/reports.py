@@ -12,13 +12,16 @@ from catalog.permissions import Access
 from catalog.reports import history
 from catalog.visibility import Visibility
 from opendatafabric.errors import HashMismatch, ObjectNotFound, StorageError
+from opendatafabric.multihash import Multihash, physical_hash
 from repo_server.gate import Visit, visit
 from repo_server.handlers.simple import hash_of
 from repo_server.object_response import headers_of, is_known
 from repo_server.pages.frame import HEADERS
 from repo_server.pages.report_pages import report_list_page, report_page
 from repo_server.problems import json_response, message
+from repo_server.readable_values import may_see_values
 from repo_server.report_states import plain_reports
+from verify.redaction import redacted
 from verify.report_record import SCHEMA_NAME, parse_report, report_schema
 from verify.report_room import read_report
 
@@ -36,20 +39,36 @@ async def get_reports(request: web.Request) -> web.StreamResponse:
 
 
 async def get_report(request: web.Request) -> web.StreamResponse:
-    """``GET /{dataset}/reports/{hash}``: the bytes that are kept, or a page that says the same."""
+    """``GET /{dataset}/reports/{hash}``: the bytes that are kept, or a page that says the same.
+
+    Who may not read all inputs of a derivative gets a redacted document, which names the whole.
+    """
     found = await visit(request, Access.READ)
     report_hash = hash_of(request)
-    if not wants_html(request) and is_known(request, str(report_hash)):
-        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=_headers(str(report_hash), found))
     try:
         raw = await read_report(found.dataset.entry.dataset.objects, report_hash)
     except ObjectNotFound:
         return message(f"report {report_hash} is not here", HTTPStatus.NOT_FOUND)
     except HashMismatch as error:  # what lies on our disk is no fault of whoever asks
         raise StorageError(error.message, hint="odf fsck") from error
+    return await _answer(request, found, report_hash, raw)
+
+
+async def _answer(request: web.Request, found: Visit, report_hash: Multihash, raw: bytes) -> web.StreamResponse:
+    whole = await asyncio.to_thread(parse_report, raw)
+    public = await asyncio.to_thread(redacted, whole, report_hash)
+    is_whole = public is whole or await may_see_values(found, whole)
+    told = whole if is_whole else public
     if wants_html(request):
-        return _html(await asyncio.to_thread(lambda: report_page(report_hash, parse_report(raw))))
-    return web.Response(body=raw, headers=_headers(str(report_hash), found))
+        return _html(await asyncio.to_thread(report_page, report_hash, told))
+    body = raw if is_whole else await asyncio.to_thread(told.to_bytes)
+    name = str(report_hash if is_whole else await asyncio.to_thread(physical_hash, body))
+    headers = _headers(name, found, for_all=public is whole)
+    if not is_whole:  # the caller may be let see more some day
+        headers["Cache-Control"] = _VARIES["Cache-Control"]
+    if is_known(request, name):
+        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return web.Response(body=body, headers=headers)
 
 
 async def get_schema(request: web.Request) -> web.StreamResponse:
@@ -75,8 +94,8 @@ def _preference(part: str) -> tuple[str, float]:
         return kind, 0.0
 
 
-def _headers(name: str, found: Visit) -> dict[str, str]:
-    is_public = found.dataset.record.visibility is Visibility.PUBLIC
+def _headers(name: str, found: Visit, *, for_all: bool) -> dict[str, str]:
+    is_public = for_all and found.dataset.record.visibility is Visibility.PUBLIC
     kept = {**headers_of(name, is_public=is_public), "Content-Type": "application/json", "Vary": _VARIES["Vary"]}
     del kept["Accept-Ranges"]
     return kept

@@ -13,6 +13,7 @@ from repo_server.pages.frame import facts, page, table, verdict
 from repo_server.pages.history_strip import history_strip
 from repo_server.pages.html import Html, element, joined
 from repo_server.report_states import checked, moment
+from verify.redaction import LEFT_OUT
 from verify.report_record import BlockRecord, EnvironmentRecord, FindingRecord, InputRecord, ReportRecord, StepRecord
 
 _SHORT_CHARS = 17
@@ -41,6 +42,7 @@ def report_page(report_hash: Multihash, record: ReportRecord) -> str:
     return page(
         f"Verification report of {name}: {record.verdict.value}",
         element("h1", f"Verification report of {name}"),
+        *([] if record.redacted_from is None else [element("p", element("strong", "redacted"), f": {LEFT_OUT}.")]),
         _summary(report_hash, record),
         element("h2", "Checks"),
         table(

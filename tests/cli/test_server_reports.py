@@ -9,15 +9,17 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from cli.reports import found_report, reports_of
+from cli.reports import found_report, print_report, reports_of
 from opendatafabric.errors import HashMismatch, MalformedInput, ObjectNotFound
 from opendatafabric.layout import report_key
-from opendatafabric.multihash import Multihash
+from opendatafabric.multihash import Multihash, physical_hash
 from repo_server.config import Tenancy
 from tests.repo_server.hosted import Hosted, a_chain, hosted
+from tests.verify.test_redaction import WHOLE
 from verify.recording import Recorder
-from verify.report_record import parse_report
-from verify.report_room import ReportRoom
+from verify.redaction import LEFT_OUT, redacted
+from verify.report_record import ReportRecord, parse_report
+from verify.report_room import ReportRoom, read_told_report
 
 
 @pytest.fixture
@@ -92,3 +94,27 @@ async def test_a_report_that_is_another_than_asked_for_is_refused(server: Hosted
     async with TestServer(application) as lying:
         with pytest.raises(HashMismatch):
             await found_report(f"{lying.make_url('/a/b')}/{report_key(name)}", ".")
+
+
+async def test_a_report_with_values_left_out_is_taken_and_says_so(
+    server: Hosted, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = await keep(server, WHOLE)
+    found, raw = await found_report(f"{server.url}/alice/open/reports/{name}", ".")
+    told = parse_report(raw)
+    assert (found, told.redacted_from) == (name, str(name))
+    print_report(found, told)
+    assert f"redacted: {LEFT_OUT}" in capsys.readouterr().out
+
+
+async def test_a_report_that_was_made_of_another_one_is_refused(server: Hosted) -> None:
+    name = await keep(server, WHOLE, redacted(WHOLE, physical_hash(b"another")).to_bytes())
+    with pytest.raises(HashMismatch):
+        await read_told_report((await server.repository.find(server.alias("open"))).dataset.objects, name)
+
+
+async def keep(server: Hosted, report: ReportRecord, raw: bytes | None = None) -> Multihash:
+    """Its name; the bytes that are kept by it may be others."""
+    entry = await server.repository.find(server.alias("open"))
+    await entry.dataset.writable_objects().put(report_key(report.hash()), raw or report.to_bytes())
+    return report.hash()

@@ -79,7 +79,9 @@ async def test_of_inputs_that_a_stranger_may_not_read_nothing_is_said(job: Verif
     outcome = await job.run(entry.id, may_read=nothing)
     record = parse_report(await read_report(entry.dataset.objects, Multihash.from_text(outcome["report"])))
     assert record.inputs[0].verdict is None
-    assert (outcome["verdict"], "is not here, or not for those" in outcome["finding"]) == ("error", True)
+    (finding,) = record.blocks[0].findings
+    assert (outcome["verdict"], "is not here, or not for those" in finding.message) == ("error", True)
+    assert "what the step read is not here" in outcome["finding"]
 
 
 async def nothing(_: DatasetId) -> bool:
@@ -122,7 +124,13 @@ def test_the_finding_that_weighs_most_is_kept() -> None:
     findings = [
         Finding(Check.RECORDS, "odd", "a", Severity.WARNING),
         Finding(Check.TRANSFORMS, "open", "b", Severity.UNCHECKED),
-        Finding(Check.TRANSFORMS, "wrong", "c", sequence_number=4),
+        Finding(Check.RECORDS, "wrong", "c", sequence_number=4),
     ]
     outcome = outcome_of(Recorded(Report(findings=findings, omitted=2), None))  # type: ignore[arg-type]
     assert (outcome["findings"], outcome["finding"]) == (5, "damage [wrong] block 4: c")
+
+
+def test_what_an_engine_says_is_not_told_to_every_reader() -> None:
+    said = Finding(Check.TRANSFORMS, "replay-engine-error", "cannot cast 'a secret'", sequence_number=4)
+    outcome = outcome_of(Recorded(Report(findings=[said]), None))  # type: ignore[arg-type]
+    assert outcome["finding"] == "damage [replay-engine-error] block 4: the engine failed, or refused the query"
