@@ -27,6 +27,7 @@ from storage.scrub import scrub
 from sync.backup import copy_repository
 from tests.faults import deeds
 from tests.faults.deeds import Deed
+from tests.pipeline.datasets import blocks_of
 from tests.storage.chains import dataset_id
 from tests.suites.collecting import published, replaced, store_all
 from tests.suites.dataset import fill
@@ -54,6 +55,15 @@ def dataset_in(root: Path) -> Dataset:
 async def damage_in(target: Dataset | Repository) -> list[str]:
     found = [finding async for finding in fsck(target)]
     return [f"{finding.code} {finding.key}" for finding in found if finding.code not in LEFT_ALONE]
+
+
+async def check_one_more(before: Path, root: Path) -> None:
+    """The old head or a new one with a block more, whole either way."""
+    dataset = dataset_in(root / DATASET)
+    assert await damage_in(dataset) == []
+    old, now = await blocks_of(dataset_in(before / DATASET)), await blocks_of(dataset)
+    assert now[: len(old)] == old
+    assert len(now) - len(old) in {0, 1}
 
 
 # --- collecting garbage

@@ -22,10 +22,10 @@ from pipeline.projection import kept
 from pipeline.transform import in_datafusion, job
 from pipeline.transform.run import transform
 from storage.dataset import Dataset
-from tests.faults.chores import DATASET, Chore, damage_in, dataset_in
+from tests.faults.chores import DATASET, Chore, check_one_more, damage_in, dataset_in
 from tests.faults.derive_killer import INPUT, add
 from tests.faults.faulty_os import CHANGING
-from tests.faults.ingest_killer import check, engine_in
+from tests.faults.ingest_killer import engine_in
 from tests.faults.killer import main
 from tests.pipeline.datasets import blocks_of, cities, day, push
 
@@ -85,7 +85,7 @@ async def check_done(root: Path) -> None:
     assert await blocks_of(dataset) == now
 
 
-STEP = Chore("step", prepare, step, check, check_done)
+STEP = Chore("step", prepare, step, check_one_more, check_done)
 
 if __name__ == "__main__":
     vars(known_chains)["_WORTH_NOTING_BLOCKS"] = 1

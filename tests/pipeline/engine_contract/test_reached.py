@@ -18,11 +18,9 @@ from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.transform.run import transform
 from tests.pipeline.container_runtime import FakeRuntime
 from tests.pipeline.datasets import cities, csv_source, day, new_dataset, push
-from tests.pipeline.local_engine import LocalEngine
-from tests.pipeline.transform.derived import Workshop, query_over
+from tests.pipeline.transform.derived import LARGE, Workshop, query_over, shop_of_cities
 from tests.source_tree import ROOT
 
-LARGE = "select event_time, city, population from cities where population > 10"
 ENGINE = f"cd {ROOT} && exec {sys.executable} -m tests.pipeline.engine_contract.engine_program"
 
 pytestmark = pytest.mark.slow
@@ -45,12 +43,7 @@ def elsewhere(runtime: FakeRuntime) -> EnginesElsewhere:
 @pytest.fixture
 async def shop(tmp_path: Path) -> Workshop:
     """Cities, and the large ones among them."""
-    (tmp_path / "files").mkdir()
-    shop = Workshop(LocalEngine(tmp_path / "engine"), tmp_path / "files")
-    await shop.add_cities()
-    await shop.push("cities", on=2, lviv=5, kyiv=30, odesa=20)
-    await shop.add("large", query_over(LARGE, "cities"))
-    return shop
+    return await shop_of_cities(tmp_path)
 
 
 async def step(shop: Workshop, elsewhere: EnginesElsewhere, name: str = "large", *, on: int = 3) -> None:

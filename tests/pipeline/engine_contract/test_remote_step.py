@@ -33,13 +33,11 @@ from pipeline.transform.run import transform
 from tests.pipeline.datasets import blocks_of, day
 from tests.pipeline.engine_contract.coordinator import SCHEMA
 from tests.pipeline.local_engine import LocalEngine
-from tests.pipeline.transform.derived import Workshop, id_of, query_over
+from tests.pipeline.transform.derived import LARGE, Workshop, id_of, query_over, shop_of_cities
 from tests.pipeline.transform.recorded import derivatives, remade
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-LARGE = "select event_time, city, population from cities where population > 10"
 
 
 class OddEngine:
@@ -71,11 +69,7 @@ async def listening(engine: Any) -> AsyncIterator[EnginesElsewhere]:
 @pytest.fixture
 async def shop(tmp_path: Path) -> Workshop:
     """Cities, and the large ones among them."""
-    (tmp_path / "files").mkdir()
-    shop = Workshop(LocalEngine(tmp_path / "engine"), tmp_path / "files")
-    await shop.add_cities()
-    await shop.push("cities", on=2, lviv=5, kyiv=30, odesa=20)
-    await shop.add("large", query_over(LARGE, "cities"))
+    shop = await shop_of_cities(tmp_path)
     await shop.add("odd", query_over(LARGE, "cities", engine="Elsewhere"))
     return shop
 

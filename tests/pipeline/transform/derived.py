@@ -26,6 +26,9 @@ from pipeline.transform.run import transform
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from tests.pipeline.datasets import blocks_of, cities, csv_source, day, push
+from tests.pipeline.local_engine import LocalEngine
+
+LARGE = "select event_time, city, population from cities where population > 10"
 
 
 def id_of(name: str) -> DatasetId:
@@ -106,3 +109,13 @@ class Workshop:
             pa.concat_tables(tables, promote_options="default").select(list(columns)).to_pylist()
         )
         return found
+
+
+async def shop_of_cities(folder: Path) -> Workshop:
+    """Cities in a local engine's files below ``folder``, and the large ones among them."""
+    (folder / "files").mkdir()
+    shop = Workshop(LocalEngine(folder / "engine"), folder / "files")
+    await shop.add_cities()
+    await shop.push("cities", on=2, lviv=5, kyiv=30, odesa=20)
+    await shop.add("large", query_over(LARGE, "cities"))
+    return shop
