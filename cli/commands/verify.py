@@ -11,6 +11,8 @@ import typer
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_note
+from cli.progress import progress_bars
+from cli.server_verifications import required_on_server, told_lines, verdict_in, verified_by_server
 from cli.verifications import VerifyOptions, verify_all
 from opendatafabric.limits import REPLAY_STEP_S_MAX
 from opendatafabric.multihash import Multihash
@@ -18,6 +20,9 @@ from verify.recording import Recorded
 from verify.report import Report, Verdict
 
 EXIT_CODES = {Verdict.VALID: ExitCode.OK, Verdict.INVALID: ExitCode.INVALID, Verdict.ERROR: ExitCode.FAILED}
+
+_AS_IT_IS = VerifyOptions(integrity_only=False, recursive=False, timeout_s=REPLAY_STEP_S_MAX)
+"""Nothing was said of how to verify."""
 
 
 def command(
@@ -51,6 +56,9 @@ def command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Prove again what a run that was broken off had proved.")
     ] = False,
+    at_server: Annotated[
+        bool, typer.Option("--at-server", help="Have the server verify its datasets, and follow it.")
+    ] = False,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -65,6 +73,9 @@ def command(
 
     A report of each dataset of the repository in --repo is kept there: odf report shows them.
 
+    A dataset at an address is read from there and checked here. With --at-server its server does it, as it is set up
+    to, for those who may write the dataset; when the command is stopped, the server goes on.
+
     Ends with 0 when all are valid, with 3 when one is not and with 1 when something could not be checked; each finding
     names the block or the file.
 
@@ -74,17 +85,42 @@ def command(
         odf verify --integrity-only ./dataset-folder --json
         odf verify --integrity-only var/repository
         odf verify --since f16205f… seattle-weather.fahrenheit
+        odf verify --at-server http://127.0.0.1:8080/examples/us.faa.airports/
     """
     if since is not None and (recursive or len(refs or []) != 1):
         raise typer.BadParameter("--since is for one dataset, without its inputs")
     block = None if since is None else Multihash.from_text(since)
     options = VerifyOptions(integrity_only, recursive, timeout_s, keep, block, fresh, attest)
+    if at_server:
+        if junit is not None or options != _AS_IT_IS:
+            raise typer.BadParameter("--at-server leaves to the server how it verifies: no other option but --json")
+        _end_with(asyncio.run(_verify_at_server(refs or [], repository, as_json=as_json)))
+        return
     reports = asyncio.run(_verify_and_print(refs or [], repository, options, as_json=as_json))
     if junit is not None:
         _write_junit(junit, reports)
-    worst = max((EXIT_CODES[report.verdict] for report in reports), default=ExitCode.OK)
+    _end_with([report.verdict for report in reports])
+
+
+def _end_with(verdicts: list[Verdict]) -> None:
+    worst = max(map(EXIT_CODES.__getitem__, verdicts), default=ExitCode.OK)
     if worst is not ExitCode.OK:
         raise typer.Exit(worst)
+
+
+async def _verify_at_server(refs: list[str], repository: str, *, as_json: bool) -> list[Verdict]:
+    if not refs:
+        raise typer.BadParameter("--at-server needs the names or addresses of datasets")
+    verdicts = []
+    for located in [await required_on_server(ref, repository) for ref in refs]:
+        with progress_bars() as advance:
+            state = await verified_by_server(located, advance)
+        if as_json:
+            print_json({"name": located.name, **state}, indent=None)
+        else:
+            print_line("\n".join(told_lines(located.name, state)))
+        verdicts.append(verdict_in(state))
+    return verdicts
 
 
 async def _verify_and_print(refs: list[str], repository: str, options: VerifyOptions, *, as_json: bool) -> list[Report]:
