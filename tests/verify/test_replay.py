@@ -79,7 +79,7 @@ async def test_one_altered_value_is_named_by_block_offset_and_column(large: Work
     last = report.findings[-1]
     assert (last.code, last.sequence_number) == ("replay-mismatch", step.sequence_number)
     assert last.message == "records differ at offset 1 in column 'population'"
-    assert (last.expected, last.found) == ("21", "20")
+    assert (last.offset, last.column, last.expected, last.found) == (1, "population", "21", "20")
 
 
 @pytest.mark.parametrize(
