@@ -24,6 +24,7 @@ JOBS: Final[Mapping[str, str]] = {
     "raw-query": "pipeline.engine_contract.contract_jobs:raw_query_job",
     "read-source": "pipeline.engine_contract.contract_jobs:read_source_job",
     "transform": "pipeline.transform.job:transform_job",
+    "transform-consecutive": "pipeline.transform.consecutive_job:consecutive_job",
 }
 """Name of a job → ``module:function``."""
 

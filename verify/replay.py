@@ -31,7 +31,7 @@ from opendatafabric.errors import (
     UnsupportedOperation,
     UnsupportedVersion,
 )
-from opendatafabric.limits import REPLAY_STEP_S_MAX
+from opendatafabric.limits import REPLAY_STEP_S_MAX, REPLAY_TOGETHER_STEPS_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.metadata.slices import DataSlice
@@ -50,6 +50,7 @@ from pipeline.transform.run import make_step
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 from verify.replay_inputs import ReplayInputs
+from verify.replay_together import PlannedStep, StepsTogether
 from verify.replayed import ReplayedStep, RowDifference, StepDifference, StepVerdict
 from verify.report import Verdict
 from verify.row_differences import row_differences
@@ -106,17 +107,23 @@ class Replay:
             NotFound, HashMismatch, StorageError: the chain of the derivative itself cannot be read.
         """
         inputs = ReplayInputs(self.find, self.verdicts)
-        async for blocks in dataset.read_blocks(hashes):
-            for block in blocks:
-                if isinstance(block.event, ExecuteTransform):
-                    yield await self._judged(_Step(dataset, block, block.event, inputs))
+        together = StepsTogether(dataset, self.engine, self.elsewhere, self.timeout_s)
+        for begin in range(0, len(hashes), REPLAY_TOGETHER_STEPS_MAX):
+            some = dataset.read_blocks(hashes[begin : begin + REPLAY_TOGETHER_STEPS_MAX])
+            blocks = [block async for batch in some for block in batch]
+            events = [(block, block.event) for block in blocks if isinstance(block.event, ExecuteTransform)]
+            steps = [_Step(dataset, block, event, inputs) for block, event in events]
+            plans = [await step.planned_or_none() for step in steps]
+            valid = await together.valid([each for each in plans if each is not None])
+            for step, planned in zip(steps, plans, strict=True):
+                yield step.valid() if step.block.hash in valid else await self._judged(step, planned)
 
-    async def _judged(self, step: _Step) -> ReplayedStep:
+    async def _judged(self, step: _Step, planned: PlannedStep | None) -> ReplayedStep:
         untrusted = step.inputs.not_trusted(step.event)
         if untrusted is not None:
             return step.ended(*untrusted)
         try:
-            return await step.repeated(self)
+            return await step.repeated(self, planned)
         except TimeoutError:
             late = StepDifference(f"the step took more than {self.timeout_s:g} seconds", hint="give it more time")
             return step.ended(StepVerdict.TIMED_OUT, late)
@@ -132,13 +139,26 @@ class _Step:
     event: ExecuteTransform
     inputs: ReplayInputs
 
-    async def repeated(self, replay: Replay) -> ReplayedStep:
-        """The step made again and compared; errors are those of what it needs."""
+    async def planned(self) -> PlannedStep:
+        """What there was to do after the block before it; errors are those of what it needs."""
         before = self.block.block.prev_block_hash
         assert before is not None  # a rule of the chain
         position = await position_at(self.dataset, before)
         pins = await self.inputs.pinned(self.event)
-        plan, inputs = await planned_step(position, self.inputs.find, as_of=pins)
+        return PlannedStep(self.block, self.event, *await planned_step(position, self.inputs.find, as_of=pins))
+
+    async def planned_or_none(self) -> PlannedStep | None:
+        """Without those of which nothing can be said; what is wrong with them is told when they are repeated."""
+        if self.inputs.not_trusted(self.event) is not None:
+            return None
+        with suppress(OdfError):
+            return await self.planned()
+        return None
+
+    async def repeated(self, replay: Replay, known: PlannedStep | None) -> ReplayedStep:
+        """The step made again and compared; errors are those of what it needs."""
+        planned = known or await self.planned()
+        plan, inputs = planned.plan, planned.inputs
         _check_engine(plan, replay.elsewhere)
         differing = differing_inputs(self.event, plan)
         if differing:
@@ -190,6 +210,10 @@ class _Step:
         theirs = await give_slice(self.dataset, recorded.physical_hash, folders)
         first = recorded.offset_interval.start
         return await asyncio.to_thread(row_differences, theirs, made.made, first_offset=first)
+
+    def valid(self) -> ReplayedStep:
+        """It gave what its block says."""
+        return self.ended(StepVerdict.VALID, records_found=_count(self.event.new_data))
 
     def ended(
         self,

@@ -49,17 +49,22 @@ def make_derived_slice(
     """
     read = sum(len(each.interval) for each in request.inputs if each.interval is not None)
     tell({"rows": asdict(RowCounts(read))})
-    in_force = None if request.schema is None else arrow_schema(request.schema)
     with closing(compute(open_session, request)) as pieces:
-        made = (
-            as_changes(each, request.vocabulary, in_force, event_time_first=request.engine == "datafusion")
-            for each in pieces
-        )
-        answer = _written(made, in_force, request)
+        answer = write_rows(pieces, request)
     rows = replace(answer.rows, read=read)
     tell({"rows": asdict(rows)})
     checkpoint = None if request.memory is None else checkpoint_in(request.memory.made)
     return replace(answer, rows=rows, checkpoint=checkpoint)
+
+
+def write_rows(pieces: Iterator[pa.Table], request: TransformRequest) -> IngestAnswer:
+    """Write what the queries gave; errors are those of what does not fit the dataset, as ``make_derived_slice``."""
+    in_force = None if request.schema is None else arrow_schema(request.schema)
+    made = (
+        as_changes(each, request.vocabulary, in_force, event_time_first=request.engine == "datafusion")
+        for each in pieces
+    )
+    return _written(made, in_force, request)
 
 
 def _written(changes: Iterator[pa.Table], in_force: pa.Schema | None, request: TransformRequest) -> IngestAnswer:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import HashMismatch
+from opendatafabric.errors import HashMismatch, UnsupportedOperation
 from opendatafabric.instant import Instant
 from opendatafabric.layout import checkpoint_key
 from opendatafabric.limits import STEP_RECORDS_MAX
@@ -25,6 +26,7 @@ from pipeline.ingest import Engine, folders_of
 from pipeline.ingest_request import IngestAnswer
 from pipeline.known_chains import KnownChains
 from pipeline.reading.slice_files import hash_of_file
+from pipeline.transform.consecutive import joined
 from pipeline.transform.input_chains import FindInput, planned_step
 from pipeline.transform.made import MadeStep
 from pipeline.transform.plan import PlannedInput, TransformPlan
@@ -33,6 +35,7 @@ from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
 
 JOB: Final = "transform"
+CONSECUTIVE_JOB: Final = "transform-consecutive"
 
 
 async def transform(
@@ -129,14 +132,15 @@ async def make_step(
     Raises:
         HashMismatch, InvalidQuery, EngineUnavailable, …: as ``transform``.
     """
-    request = await _request(plan, inputs, dataset, folders, system_time)
-    assert request.memory is not None  # chains were read
+    given = await request_of(plan, inputs, folders, system_time=system_time)
+    memory = await _memory(plan, dataset, folders)
+    request = replace(given, memory=memory)
     place = elsewhere.place_of(plan.transform.transform)
     if place is None:
         told = await engine.run(JOB, request.to_message())
         answer, made_by = IngestAnswer.from_message(told), MadeBy.from_versions(plan.engine, told["versions"])
         event = plan.event(answer.data, answer.checkpoint)
-        return MadeStep(answer, event, plan.watermark, request.made, request.memory.made, made_by)
+        return MadeStep(answer, event, plan.watermark, request.made, memory.made, made_by)
     from pipeline.engine_contract.reached import reached  # noqa: PLC0415 - of the extra `spark`
     from pipeline.engine_contract.remote_step import made_elsewhere  # noqa: PLC0415
 
@@ -144,9 +148,35 @@ async def make_step(
         return await made_elsewhere(other, plan, request)
 
 
-async def _request(
-    plan: TransformPlan, inputs: Sequence[Dataset], dataset: Dataset, folders: JobFolders, system_time: Instant
+async def make_consecutive_steps(
+    plans: Sequence[tuple[TransformPlan, Instant]], source: Dataset, engine: Engine, folders: JobFolders
+) -> list[MadeStep]:
+    """Steps of the engine ``spark`` over ``source`` alone that follow one another, with their system times, in one job.
+
+    Their transform and all schemas are the same; nothing is appended.
+
+    Raises:
+        UnsupportedOperation: they can only be made one by one.
+        HashMismatch, InvalidQuery, EngineUnavailable, …: as ``transform``; it may be because of one of them.
+    """
+    requests = [await request_of(plan, [source], folders, system_time=at) for plan, at in plans]
+    requests = [replace(each, made=folders.made / f"slice-{number}") for number, each in enumerate(requests)]
+    asked = joined(requests)
+    if asked is None:
+        raise UnsupportedOperation("the steps do not follow one another", hint="make them one by one")
+    told = await engine.run(CONSECUTIVE_JOB, asked.to_message())
+    made_by = MadeBy.from_versions("spark", told["versions"])
+    answers = map(IngestAnswer.from_message, told["answers"])
+    return [
+        MadeStep(answer, plan.event(answer.data), plan.watermark, request.made, folders.made / "checkpoint", made_by)
+        for (plan, _), request, answer in zip(plans, requests, answers, strict=True)
+    ]
+
+
+async def request_of(
+    plan: TransformPlan, inputs: Sequence[Dataset], folders: JobFolders, *, system_time: Instant
 ) -> TransformRequest:
+    """What the engine is asked, with the slices in its folder, but for what it remembers; errors as ``transform``."""
     given = [await _given(each, found, folders) for each, found in zip(plan.inputs, inputs, strict=True)]
     return TransformRequest(
         transform=plan.transform,
@@ -156,13 +186,12 @@ async def _request(
         vocabulary=plan.position.vocabulary,
         schema=plan.position.schema,
         next_offset=plan.position.next_offset,
-        memory=Memory(
-            folders.made / "checkpoint",
-            await _left(plan, dataset, folders),
-            plan.position.state.watermark,
-            plan.watermark,
-        ),
     )
+
+
+async def _memory(plan: TransformPlan, dataset: Dataset, folders: JobFolders) -> Memory:
+    left = await _left(plan, dataset, folders)
+    return Memory(folders.made / "checkpoint", left, plan.position.state.watermark, plan.watermark)
 
 
 async def _left(plan: TransformPlan, dataset: Dataset, folders: JobFolders) -> Path | None:
