@@ -22,3 +22,9 @@ ENGINE_RUNS_MAX: Final = 1_000
 
 ENGINE_RECORDS_BYTES_MAX: Final = 4 * 1024 * 1024
 """Largest file that remembers them; each takes some hundred bytes."""
+
+REPLAY_TOGETHER_STEPS_MAX: Final = 1_000
+"""Steps of a derivative that are repeated in one job: their names and answers are one message of a few 100 KB."""
+
+REPLAY_TOGETHER_RECORDS_MAX: Final = 1_000_000
+"""Records that they read: of larger steps one takes long enough by itself."""

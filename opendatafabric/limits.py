@@ -159,12 +159,6 @@ FINDINGS_MAX: Final = 10_000
 REPLAY_STEP_S_MAX: Final = 3_600.0
 """One step of a derivative is given up when repeating it takes longer; the reference's engines take seconds."""
 
-REPLAY_TOGETHER_STEPS_MAX: Final = 1_000
-"""Steps of a derivative that are repeated in one job: their names and answers are one message of a few 100 KB."""
-
-REPLAY_TOGETHER_RECORDS_MAX: Final = 1_000_000
-"""Records that they read: of larger steps one takes long enough by itself."""
-
 REPLAY_ROWS_SHOWN_MAX: Final = 5
 """Rows of one step that are told when its records differ: the first ones show what is wrong."""
 

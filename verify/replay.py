@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from opendatafabric.did import DatasetId
+from opendatafabric.engine_limits import REPLAY_TOGETHER_STEPS_MAX
 from opendatafabric.errors import (
     ChainsDiverged,
     EngineDied,
@@ -31,7 +32,7 @@ from opendatafabric.errors import (
     UnsupportedOperation,
     UnsupportedVersion,
 )
-from opendatafabric.limits import REPLAY_STEP_S_MAX, REPLAY_TOGETHER_STEPS_MAX
+from opendatafabric.limits import REPLAY_STEP_S_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.metadata.slices import DataSlice

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from opendatafabric.engine_limits import REPLAY_TOGETHER_RECORDS_MAX
 from opendatafabric.errors import OdfError
-from opendatafabric.limits import REPLAY_TOGETHER_RECORDS_MAX
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.metadata.events import ExecuteTransform
 from opendatafabric.multihash import Multihash
