@@ -15,6 +15,9 @@ _PREFIXES: Final = re.compile(
 )
 _NOT_ALLOWED: Final = re.compile(r"^(?:DML|DDL|Statement) not supported: (\w+)")
 _OURS: Final = re.compile(r"value: InvalidQuery\('([^']*)'")
+_EXHAUSTED: Final = re.compile(r"(?:^|\n|: )Resources exhausted: ")
+"""Alone, or told by a part that waited for the one that had no more."""
+
 _PARSER: Final = re.compile(r'ParserError\("(.*?)(?: at Line: (\d+), Column: (\d+))?"\)', re.DOTALL)
 _NAMES: Final = re.compile(
     r"No field named (?P<field>\S+?)\.(?:\s|$)|table '(?:datafusion\.public\.)?(?P<table>[^']*)' not found"
@@ -25,7 +28,7 @@ _NAMES: Final = re.compile(
 def error_of_query(sql: str, told: str) -> OdfError:
     """The error for what the engine told."""
     text = _PREFIXES.sub("", told).strip()
-    if text.startswith("Resources exhausted"):
+    if _EXHAUSTED.search(text):
         return LimitExceeded("the query took too much memory and was ended", hint="read less, or allow it more")
     forbidden = _NOT_ALLOWED.match(text)
     if forbidden is not None:

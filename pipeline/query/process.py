@@ -129,6 +129,8 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 
 def _told(lines: list[str]) -> OdfError | None:
+    if lines and lines[0].startswith("memory allocation of "):  # it was faster than whoever watches it
+        return LimitExceeded("the query took too much memory and was ended", hint="read less, or allow it more")
     try:
         return error_from(json.loads(lines[-1]))
     except (IndexError, ValueError, AttributeError):

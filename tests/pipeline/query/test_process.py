@@ -146,6 +146,14 @@ def test_a_query_that_takes_too_much_memory_is_ended(sql: str) -> None:
         ran(sql, memory_bytes=400 * 1024 * 1024)
 
 
+def test_a_query_that_gets_no_memory_before_anybody_looked_is_told_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = "import sys, os; print('memory allocation of 142 bytes failed', file=sys.stderr, flush=True); os.abort()"
+    start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: start([command[0], "-c", words], **options))
+    with pytest.raises(LimitExceeded, match="memory"):
+        ran("SELECT 1")
+
+
 def test_rows_beyond_the_limit_are_left_out() -> None:
     assert len(ran("SELECT * FROM generate_series(1, 100000)", rows=10_001)) == 10_001
     assert ran("SELECT 1", rows=0) == []
