@@ -133,7 +133,7 @@ async def test_a_server_that_lost_its_turn_stops(server: Hosted, monkeypatch: py
 
 async def test_the_server_scrubs_by_itself_and_tells_in_its_metrics(tmp_path: Path) -> None:
     async with hosted(
-        tmp_path, Tenancy.MULTI, scrub_interval_s=0.01, scrub_bytes_per_s=1e9, metrics_access=MetricsAccess.PUBLIC
+        tmp_path, Tenancy.MULTI, scrub_interval_s=0.2, scrub_bytes_per_s=1e9, metrics_access=MetricsAccess.PUBLIC
     ) as server:
         entry = await server.add("a", a_chain())
         flip(entry, SMALL_KEY)
