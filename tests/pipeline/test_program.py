@@ -20,10 +20,18 @@ async def run(folder: Path, script: str, *, timeout_s: float = 10) -> tuple[int,
     return await run_into(program, Sink(folder / "out", "x"), timeout_s=timeout_s, name="the program")
 
 
-def has_ended(process: str) -> bool:
-    """Whether it is gone, or only waits to be counted."""
-    stat = Path("/proc", process, "stat")
-    return not stat.exists() or stat.read_text().split()[2] == "Z"
+async def ended(process: str) -> None:
+    """Until it is gone, or only waits to be counted: a killed process dies when it is next given a turn."""
+    async with asyncio.timeout(30):
+        while not has_ended(Path("/proc", process, "stat")):  # noqa: ASYNC110  there is no event of it
+            await asyncio.sleep(0.01)
+
+
+def has_ended(stat: Path) -> bool:
+    try:
+        return stat.read_text().split()[2] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 async def test_what_it_prints_is_kept_and_what_it_complains_of_is_told(tmp_path: Path) -> None:
@@ -48,7 +56,7 @@ async def test_of_long_complaints_the_end_is_kept(tmp_path: Path) -> None:
 async def test_one_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
     with pytest.raises(LimitExceeded, match="too long"):
         await run(tmp_path, "sleep 100 & echo $!; wait", timeout_s=0.2)
-    assert has_ended((tmp_path / "out").read_text().strip())
+    await ended((tmp_path / "out").read_text().strip())
 
 
 async def test_one_that_prints_too_much_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +69,7 @@ async def test_one_that_is_cancelled_is_ended(tmp_path: Path) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
             await run(tmp_path, "echo $$; exec sleep 100")
-    assert has_ended((tmp_path / "out").read_text().strip())
+    await ended((tmp_path / "out").read_text().strip())
 
 
 async def test_what_is_no_program_is_said_to_be_so(tmp_path: Path) -> None:
