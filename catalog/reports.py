@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Row, delete, select
+from sqlalchemy import Row, Select, delete, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from catalog.engine import Database
@@ -64,10 +64,8 @@ class Reports:
 
     async def of(self, dataset_id: DatasetId) -> list[KeptReport]:
         """All of a dataset, the newest first."""
-        mine = reports.c.dataset_id == str(dataset_id)
-        newest_first = select(reports).where(mine).order_by(reports.c.ended_at.desc(), reports.c.hash)
         async with self._database.reading() as connection:
-            return [_report(row) for row in await connection.execute(newest_first)]
+            return [_report(row) for row in await connection.execute(_newest_first(dataset_id))]
 
     async def find(self, report_hash: Multihash) -> KeptReport | None:
         """The report of that name, whichever dataset it is of."""
@@ -77,7 +75,9 @@ class Reports:
 
     async def last(self, dataset_id: DatasetId) -> KeptReport | None:
         """The newest one of a dataset."""
-        return next(iter(await self.of(dataset_id)), None)
+        async with self._database.reading() as connection:
+            row = (await connection.execute(_newest_first(dataset_id).limit(1))).first()
+        return None if row is None else _report(row)
 
     async def forget(self, dataset_id: DatasetId, hashes: Sequence[Multihash]) -> None:
         """Know these no longer."""
@@ -85,6 +85,11 @@ class Reports:
             for each in hashes:
                 this = (reports.c.dataset_id == str(dataset_id), reports.c.hash == str(each))
                 await connection.execute(delete(reports).where(*this))
+
+
+def _newest_first(dataset_id: DatasetId) -> Select[Any]:
+    mine = reports.c.dataset_id == str(dataset_id)
+    return select(reports).where(mine).order_by(reports.c.ended_at.desc(), reports.c.hash)
 
 
 def history(newest_first: Sequence[KeptReport]) -> list[VerdictSpan]:

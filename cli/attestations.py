@@ -16,7 +16,7 @@ from catalog.attestations import KeptAttestation
 from catalog.catalog import Catalog
 from cli.bulk import read_file
 from cli.catalogs import catalog_of
-from cli.credentials import origin_of, token_for
+from cli.credentials import headers_for, origin_of
 from cli.datasets import is_address, opened, opened_repository
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.did import DatasetId
@@ -147,12 +147,9 @@ async def _keys_of(server: str) -> list[TrustedKey]:
 
 
 async def _get(address: str, path: str) -> bytes:
-    token = token_for(address)
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     async with aiohttp.ClientSession() as session:
-        return await HttpFolder(session, address.removeprefix("odf+"), headers).read(
-            path, size_max=ATTESTATIONS_BYTES_MAX
-        )
+        folder = HttpFolder(session, address.removeprefix("odf+"), headers_for(address))
+        return await folder.read(path, size_max=ATTESTATIONS_BYTES_MAX)
 
 
 def _read(file: str) -> bytes:

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from opendatafabric.errors import MalformedIdentifier, StorageError
+from sync.smart.connect import token_headers
 
 _MANNER = re.compile("^(odf|kubo|pin)[+]")
 
@@ -36,6 +37,11 @@ def token_for(url: str) -> str | None:
         return _read().get(origin_of(url))
     except MalformedIdentifier:
         return None
+
+
+def headers_for(url: str) -> dict[str, str]:
+    """What requests to the origin of ``url`` say of the caller."""
+    return token_headers(token_for(url))
 
 
 def save_token(url: str, access_token: str) -> Path:

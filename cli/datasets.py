@@ -9,7 +9,7 @@ from pathlib import Path
 
 import aiohttp
 
-from cli.credentials import token_for
+from cli.credentials import headers_for
 from cli.ipfs import ipfs_access
 from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
@@ -105,8 +105,7 @@ async def connected(located: Located) -> AsyncIterator[Dataset]:
         async with _connection_to(located.location) as connection:
             yield open_dataset(located.location, connection)
         return
-    token = token_for(located.location)
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    headers = headers_for(located.location)
     async with aiohttp.ClientSession() as session:
         in_ipfs = scheme_of(located.location) in {"ipfs", "ipns"}
         yield open_dataset(located.location, Connection(session, headers, ipfs_access() if in_ipfs else None))

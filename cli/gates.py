@@ -26,7 +26,7 @@ from repo_server.ingesting import ForeignEngine, other_sparks
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from verify.promote_job import PromoteJob
-from verify.promotion import unstage
+from verify.promotion import forget_staged
 from verify.replay import Replay
 from verify.report_room import ReportRoom
 
@@ -86,9 +86,7 @@ class GatedRepository:
             await self.catalog.gates.set(entry.id, gate)
             return
         await self.catalog.gates.remove(entry.id)
-        staged = await entry.dataset.head(STAGING)
-        if staged is not None:
-            await unstage(entry.dataset, staged)
+        await forget_staged(entry.dataset)
 
     def promoting(self) -> PromoteJob:
         """What judges and promotes."""

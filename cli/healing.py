@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import aiohttp
 import typer
 
-from cli.credentials import token_for
+from cli.credentials import headers_for
 from opendatafabric.dataset_ref import DatasetAlias
 from storage.open import Connection, open_objects
 from storage.protocols import ObjectReader
@@ -28,7 +28,5 @@ def open_copies(session: aiohttp.ClientSession, addresses: Sequence[str], alias:
     opened = []
     for address in addresses:
         place = parse_remote(address.replace(ALIAS, str(alias))).url
-        token = token_for(place)
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        opened.append(open_objects(place, Connection(session, headers)))
+        opened.append(open_objects(place, Connection(session, headers_for(place))))
     return opened

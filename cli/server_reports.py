@@ -7,7 +7,7 @@ from typing import Any, Final
 import aiohttp
 import orjson
 
-from cli.credentials import token_for
+from cli.credentials import headers_for
 from cli.datasets import Located, is_address, is_server, locate
 from opendatafabric.errors import MalformedInput
 from opendatafabric.layout import REPORTS
@@ -35,10 +35,10 @@ async def listed_by_server(located: Located) -> dict[str, Any]:
         MalformedInput: another answer than reports.
         PeerUnavailable, StorageError: it did not answer.
     """
-    token = token_for(located.location)
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     async with aiohttp.ClientSession() as session:
-        raw = await HttpFolder(session, located.location, headers).read(REPORTS, size_max=REPORT_BYTES_MAX)
+        raw = await HttpFolder(session, located.location, headers_for(located.location)).read(
+            REPORTS, size_max=REPORT_BYTES_MAX
+        )
     try:
         told = orjson.loads(raw)
         return {

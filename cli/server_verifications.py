@@ -10,7 +10,7 @@ from typing import Any, Final
 import aiohttp
 import orjson
 
-from cli.credentials import token_for
+from cli.credentials import headers_for
 from cli.datasets import Located
 from cli.server_reports import located_on_server
 from opendatafabric.errors import AccessDenied, MalformedInput, UnsupportedOperation
@@ -41,10 +41,8 @@ async def verified_by_server(
         MalformedInput: another answer than the state of a run.
         StorageError: the server did not answer, several times.
     """
-    token = token_for(located.location)
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     async with aiohttp.ClientSession() as session:
-        folder = HttpFolder(session, located.location, headers, _MANNERS)
+        folder = HttpFolder(session, located.location, headers_for(located.location), _MANNERS)
         run = await retried(lambda: _asked(folder, located.name))
         following = _Following(folder, run, advance)
         while True:

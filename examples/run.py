@@ -11,11 +11,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from contextlib import AbstractContextManager
 from hashlib import sha3_256
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import aiohttp
 
@@ -26,14 +23,13 @@ from opendatafabric.chain.snapshot_blocks import blocks_from_snapshot
 from opendatafabric.codec.yaml_codec import read_snapshots
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import DatasetId, new_dataset_id
-from opendatafabric.errors import DatasetNotFound, EngineUnavailable, OdfError
+from opendatafabric.errors import DatasetNotFound, OdfError
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.snapshot import DatasetSnapshot
 from opendatafabric.names import AccountName, DatasetName
-from pipeline.jobs import JOBS, JobContext, load_job
+from pipeline.in_process import InProcess
 from pipeline.transform.input_chains import inputs_in
 from pipeline.transform.run import transform
-from pipeline.worker_place import JobFolders, WorkerPlace
 from repo_server.app import serve
 from repo_server.config import Settings
 from storage.repository import DatasetEntry, Repository
@@ -101,8 +97,7 @@ async def derive(repository: Repository, snapshot: DatasetSnapshot) -> DatasetEn
             resolve_input=lambda ref: known.get(DatasetAlias(ACCOUNT, DatasetName(str(ref)))),
         )
         await entry.dataset.append(blocks, expected_head=None)
-    with TemporaryDirectory() as place:
-        await transform(entry.dataset, inputs_in(repository), EngineHere(Path(place)), system_time=DERIVED_AT)
+    await transform(entry.dataset, inputs_in(repository), InProcess(), system_time=DERIVED_AT)  # the queries are ours
     return await repository.find(alias)
 
 
@@ -117,24 +112,6 @@ async def find_or_create(repository: Repository, alias: DatasetAlias) -> Dataset
         return await repository.find(alias, include_pending=True)
     except DatasetNotFound:
         return await repository.create(alias, new_dataset_id(sha3_256(str(alias).encode()).digest()))
-
-
-class EngineHere:
-    """Computes in this process, for the queries are ours; elsewhere a worker does, in a sandbox. Needs no Java."""
-
-    def __init__(self, place: Path) -> None:
-        self._place = WorkerPlace(place)
-
-    def folders(self) -> AbstractContextManager[JobFolders]:
-        return self._place.job_folders()
-
-    async def run(self, job: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        context = JobContext(no_spark, tell=lambda _: None, sandboxed=False)
-        return await asyncio.to_thread(load_job(JOBS, job), context, arguments)
-
-
-def no_spark() -> Any:
-    raise EngineUnavailable("the examples are computed without Spark")
 
 
 async def check(entry: DatasetEntry) -> None:

@@ -197,6 +197,11 @@ def class_of(node: Node) -> str:
     return str(found)
 
 
+def short(node: Node) -> str:
+    """The last part of the class of a node."""
+    return class_of(node).rpartition(".")[2]
+
+
 def _own_names(nodes: list[Node]) -> Iterator[str]:
     """Names that the query gives to parts of itself by ``WITH``."""
     for node in nodes:
@@ -266,10 +271,10 @@ def _refused_function(sql: str, name: str) -> InvalidQuery:
 
 
 def _refused_node(sql: str, kind: str) -> InvalidQuery:
-    short = re.split(r"[.$]", kind.rstrip("$"))[-1]
-    words, hint = NODE_WORDS.get(short, ("", "a query is one SELECT over its inputs"))
+    last = re.split(r"[.$]", kind.rstrip("$"))[-1]
+    words, hint = NODE_WORDS.get(last, ("", "a query is one SELECT over its inputs"))
     place = next(filter(None, (place_of(sql, word) for word in words.split())), "")
-    return InvalidQuery(f"the query uses what queries may not: {short}{place}", hint=hint)
+    return InvalidQuery(f"the query uses what queries may not: {last}{place}", hint=hint)
 
 
 def expressions(value: object) -> Iterator[list[Node]]:
@@ -287,11 +292,11 @@ def expressions(value: object) -> Iterator[list[Node]]:
 def _check_times(nodes: list[Node]) -> None:
     """No text put together from constants may become a time: it could be made to name the clock."""
     for index, node in enumerate(nodes):
-        if _short(node) not in _READS_TIMES or not _is_time(node):
+        if short(node) not in _READS_TIMES or not _is_time(node):
             continue
         below = nodes[index + 1 : _end_of_tree(nodes, index)]
-        constant = not any(_short(part) in _NOT_FOLDED for part in below)
-        if constant and _short(below[0]) != "Literal" and any(map(_may_be_text, below)):
+        constant = not any(short(part) in _NOT_FOLDED for part in below)
+        if constant and short(below[0]) != "Literal" and any(map(_may_be_text, below)):
             raise InvalidQuery(
                 "the query puts a text together and reads it as a time", hint="write the time as one literal"
             )
@@ -299,18 +304,14 @@ def _check_times(nodes: list[Node]) -> None:
 
 def _may_be_text(node: Node) -> bool:
     """Texts are made of numbers too: by their codes, by what is behind a cast."""
-    kind = _short(node)
+    kind = short(node)
     if kind == "Literal" or kind.endswith("Cast"):
         return str(node["dataType"]).startswith(("string", "binary"))
     return kind not in MAKE_NO_TEXT
 
 
 def _is_time(node: Node) -> bool:
-    return not _short(node).endswith("Cast") or str(node.get("dataType")).startswith(("date", "timestamp"))
-
-
-def _short(node: Node) -> str:
-    return class_of(node).rpartition(".")[2]
+    return not short(node).endswith("Cast") or str(node.get("dataType")).startswith(("date", "timestamp"))
 
 
 def _end_of_tree(nodes: list[Node], start: int) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from catalog.attestations import KeptAttestation
+from repo_server.moments import moment
 
 
 def plain_attestations(kept: Iterable[KeptAttestation]) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def _plain(kept: KeptAttestation) -> dict[str, Any]:
         "head": str(kept.head),
         "verdict": kept.verdict,
         "signer": kept.signer,
-        "verifiedAt": f"{datetime.fromtimestamp(kept.verified_at, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "verifiedAt": moment(kept.verified_at),
         "source": kept.source,
         "envelope": orjson.loads(kept.envelope),
     }

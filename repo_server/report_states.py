@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from catalog.reports import KeptReport, VerdictSpan, history
+from repo_server.moments import moment
 
 
 def plain_reports(newest_first: Sequence[KeptReport]) -> dict[str, Any]:
@@ -17,11 +17,6 @@ def plain_reports(newest_first: Sequence[KeptReport]) -> dict[str, Any]:
 def checked(*, replayed: bool) -> str:
     """What was asked for."""
     return "integrity and transforms" if replayed else "integrity"
-
-
-def moment(seconds: float) -> str:
-    """A time as it is written everywhere."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _plain(report: KeptReport) -> dict[str, Any]:

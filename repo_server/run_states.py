@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from catalog.jobs import JobState
 from opendatafabric.errors import NotFound
 from repo_server.logs import redacted
+from repo_server.moments import moment_or_none
 
 
 class RunStep(StrEnum):
@@ -34,10 +34,10 @@ def plain_run(state: JobState | None, run: int, *, now: float, with_error: bool)
         raise NotFound(f"run {run} is not known: it was not asked for, or a later one has ended", hint="GET …/verify")
     told: dict[str, Any] = {"run": run, "state": step.value}
     if step is RunStep.RUNNING:
-        return {**told, "startedAt": _time(state.began_at), "progress": state.progress}
+        return {**told, "startedAt": moment_or_none(state.began_at), "progress": state.progress}
     if step is RunStep.WAITING:
         return told
-    ended = {**told, "startedAt": _time(state.began_at), "endedAt": _time(state.ended_at)}
+    ended = {**told, "startedAt": moment_or_none(state.began_at), "endedAt": moment_or_none(state.ended_at)}
     if step is RunStep.FAILED:
         return {**ended, "error": redacted(state.error or "") if with_error else "the run failed"}
     return {**ended, "outcome": state.outcome}
@@ -56,7 +56,3 @@ def _step(state: JobState | None, run: int, now: float) -> RunStep | None:
     if state.is_running:
         return RunStep.RUNNING
     return RunStep.WAITING if state.due_at is not None and state.due_at <= now else None
-
-
-def _time(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

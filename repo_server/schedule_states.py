@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from catalog.schedules import Scheduled
 from repo_server.logs import redacted
+from repo_server.moments import moment_or_none
 
 
 def plain_schedule(scheduled: Scheduled) -> dict[str, Any]:
@@ -19,15 +19,11 @@ def plain_schedule(scheduled: Scheduled) -> dict[str, Any]:
         "jitterS": schedule.jitter_s,
         "paused": scheduled.paused_at is not None,
         "running": state.is_running,
-        "nextRunAt": _time(state.due_at),
-        "lastRunAt": _time(state.began_at),
-        "lastEndAt": _time(state.ended_at),
-        "lastSuccessAt": _time(state.succeeded_at),
+        "nextRunAt": moment_or_none(state.due_at),
+        "lastRunAt": moment_or_none(state.began_at),
+        "lastEndAt": moment_or_none(state.ended_at),
+        "lastSuccessAt": moment_or_none(state.succeeded_at),
         "lastOutcome": None if state.outcome is None else dict(state.outcome),
         "lastError": None if state.error is None else redacted(state.error),
         "failures": state.failures,
     }
-
-
-def _time(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -28,6 +28,7 @@ from opendatafabric.errors import (
 from opendatafabric.limits import HTTP_CONNECT_S_MAX, JOB_S_MAX, UPLOAD_PIECE_BYTES
 from storage.backoff import Busy, asked_wait_s, retried
 from storage.progress import BYTES, Progress, silent
+from sync.smart.connect import token_headers
 
 _OFFSET: Final = "Upload-Offset"
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=HTTP_CONNECT_S_MAX, sock_read=JOB_S_MAX)
@@ -60,7 +61,7 @@ async def ingest_at_server(
         OdfError: what it says is wrong with the file.
     """
     dataset = URL(dataset_url.rstrip("/"))
-    sending = _Sending(session, dataset.origin(), given, {} if token is None else {"Authorization": f"Bearer {token}"})
+    sending = _Sending(session, dataset.origin(), given, token_headers(token))
     upload_token = await sending.send(on_progress)
     return await sending.ingest(dataset / "ingest", upload_token)
 

@@ -15,6 +15,7 @@ from opendatafabric.errors import RefConflict, RefNotFound
 from opendatafabric.multihash import Multihash
 from pipeline.transform.input_chains import FindInput
 from storage.dataset import Dataset
+from storage.held_chain import is_on_chain
 from storage.progress import Progress, silent
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
@@ -121,7 +122,7 @@ class PromoteJob:
         view = _with_head(entry, staged)
         recorded = await Recorder(replay, None).verified(view, str(entry.alias), progress=progress)
         is_valid = recorded.report.verdict is Verdict.VALID
-        continues = not is_valid or head is None or await _is_on_chain(view, head, staged)
+        continues = not is_valid or head is None or await is_on_chain(view.objects, head, staged)
         return Staged(entry, HeadToMove(dataset_id, head, staged), recorded, continues)
 
     async def _views(self, dataset_ids: Sequence[DatasetId]) -> dict[DatasetId, Dataset]:
@@ -153,10 +154,3 @@ def _first_in(views: Mapping[DatasetId, Dataset], find: FindInput) -> FindInput:
         return views[dataset_id] if dataset_id in views else await find(dataset_id)
 
     return found
-
-
-async def _is_on_chain(dataset: Dataset, block_hash: Multihash, head: Multihash) -> bool:
-    async for batch in dataset.walk_headers(head):
-        if any(walked.hash == block_hash for walked in batch):
-            return True
-    return False

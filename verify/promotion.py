@@ -75,6 +75,13 @@ class Promotions:
         return (await self.repository.find(dataset_id)).dataset
 
 
+async def forget_staged(dataset: Dataset) -> None:
+    """Whatever is staged there."""
+    staged = await dataset.head(STAGING)
+    if staged is not None:
+        await unstage(dataset, staged)
+
+
 async def unstage(dataset: Dataset, staged: Multihash) -> None:
     """Forget what is staged if it is that, so that it can be collected."""
     with suppress(RefConflict):

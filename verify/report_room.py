@@ -51,7 +51,7 @@ class ReportRoom:
         told = change_told(record.alias, before, kept)
         if told is not None and self.alerts is not None:
             await self.alerts.tell(kept.dataset_id, told)
-        await self._clear(store, DatasetId.from_text(record.dataset_id))
+        await self._clear(store, kept.dataset_id)
         return report_hash
 
     async def sign(self, record: ReportRecord) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from cli.catalogs import catalog_of
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_note, print_table
+from repo_server.moments import moment
 
 IS_GROUP = True
 app = typer.Typer(
@@ -60,4 +60,4 @@ async def _read(repository: str, limit: int) -> tuple[list[AuditEntry], int | No
 
 def _cells(entry: AuditEntry) -> tuple[str, ...]:
     details = ", ".join(f"{name}: {value}" for name, value in entry.details.items())
-    return f"{datetime.fromtimestamp(entry.at, UTC):%Y-%m-%dT%H:%M:%SZ}", entry.action, entry.subject, details
+    return moment(entry.at), entry.action, entry.subject, details

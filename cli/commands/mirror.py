@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import aiohttp
@@ -23,6 +22,7 @@ from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.mirror_states import plain_mirror
+from repo_server.moments import moment
 from storage.cron import next_strike
 from storage.open import open_repository
 from sync.mirror import MirrorTools, push_kind
@@ -185,4 +185,4 @@ def _cells(plain: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _time(seconds: float | None) -> str:
-    return "never" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return "never" if seconds is None else moment(seconds)

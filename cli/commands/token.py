@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import typer
@@ -15,6 +14,7 @@ from cli.durations import duration_s
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
 from opendatafabric.names import AccountName
+from repo_server.moments import moment_or_none
 
 IS_GROUP = True
 app = typer.Typer(
@@ -116,8 +116,8 @@ def _plain(info: TokenInfo) -> dict[str, Any]:
         "id": info.id,
         "account": str(info.account),
         "scopes": sorted(scope.value for scope in info.scopes),
-        "createdAt": _day(info.created_at),
-        "expiresAt": _day(info.expires_at),
+        "createdAt": moment_or_none(info.created_at),
+        "expiresAt": moment_or_none(info.expires_at),
         "state": _state(info),
     }
 
@@ -132,7 +132,3 @@ def _state(info: TokenInfo) -> str:
     if info.revoked_at is not None:
         return "revoked"
     return "expired" if info.expires_at is not None and info.expires_at <= time.time() else "valid"
-
-
-def _day(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -14,10 +14,10 @@ from typing import Final
 from opendatafabric.errors import InvalidQuery
 from opendatafabric.metadata.transform import TemporalTable
 from pipeline.epochs.join_plan import INNER, PlannedJoin
-from pipeline.epochs.plan_tree import InputColumn, Plan, columns_of, number_of, short
+from pipeline.epochs.plan_tree import InputColumn, Plan, columns_of, number_of
 from pipeline.epochs.temporal_tables import VALID_FROM, VALID_TO
 from pipeline.epochs.time_bounds import AtMost
-from pipeline.gate import Node, walk
+from pipeline.gate import Node, short, walk
 
 _HINT: Final = "ON l.key = r.key AND l.event_time >= r.valid_from AND l.event_time < r.valid_to"
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from opendatafabric.errors import InvalidQuery
-from pipeline.gate import Node, class_of, walk
+from pipeline.gate import Node, short, walk
 from pipeline.sql_text import place_of
 
 POSITION: Final = "__odf_position"
@@ -58,10 +58,10 @@ def check_stateless(sql: str, plan: Sequence[Node], *, but_for: Collection[str] 
         InvalidQuery: a part of it needs more than that.
     """
     for node in plan:
-        kind = _short(node)
+        kind = short(node)
         if kind not in STATELESS and kind not in but_for and not _is_input(node):
             raise refused(sql, kind)
-        if any(_short(part) in SUBQUERIES for part in walk(node)):
+        if any(short(part) in SUBQUERIES for part in walk(node)):
             raise InvalidQuery(
                 "the query has a subquery among its expressions, which needs all records at once", hint=_ONE_STEP
             )
@@ -69,7 +69,7 @@ def check_stateless(sql: str, plan: Sequence[Node], *, but_for: Collection[str] 
 
 def _is_input(node: Node) -> bool:
     names = [column[0]["name"] for column in node.get("output", [])]
-    return _short(node) in _LEAVES and POSITION in names[-1:]
+    return short(node) in _LEAVES and POSITION in names[-1:]
 
 
 def refused(sql: str, kind: str) -> InvalidQuery:
@@ -77,7 +77,3 @@ def refused(sql: str, kind: str) -> InvalidQuery:
     words, hint = _REFUSED.get(kind, ((), "select, filter, LATERAL VIEW and UNION ALL"))
     place = next(filter(None, (place_of(sql, word) for word in words)), "")
     return InvalidQuery(f"the query needs more than one record at a time: {kind}{place}", hint=hint)
-
-
-def _short(node: Node) -> str:
-    return class_of(node).rpartition(".")[2]

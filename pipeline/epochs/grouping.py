@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame
 
 from pipeline.epochs.aggregates import Aggregated
 from pipeline.epochs.plan_tree import Plan, plan_tree
-from pipeline.epochs.positions import Carrier, frame_of, plan_of
+from pipeline.epochs.positions import Carrier, plan_of
 from pipeline.gate import Node
+from pipeline.spark_api import frame_of
 
 _START, _END = 0, 1
 _HIDDEN = "__odf_edge"

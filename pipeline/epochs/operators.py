@@ -13,8 +13,8 @@ from pipeline.epochs.distinct import check_distinct, distinct
 from pipeline.epochs.found_rows import Operator
 from pipeline.epochs.interval_join import joined
 from pipeline.epochs.join_plan import PlannedJoin, interval_join_of, planned_join
-from pipeline.epochs.plan_tree import Plan, plan_tree, short
-from pipeline.gate import Node
+from pipeline.epochs.plan_tree import Plan, plan_tree
+from pipeline.gate import Node, short
 
 Tables = Mapping[str, TemporalTable]
 

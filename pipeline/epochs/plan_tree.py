@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from pipeline.epochs.classify import POSITION
-from pipeline.gate import Node, class_of, expressions
+from pipeline.gate import Node, expressions, short
 
 T = TypeVar("T")
 Expression = list[Node]
@@ -66,11 +66,6 @@ class Plan:
             each = left.pop()
             yield each
             left += reversed(each.below)
-
-
-def short(node: Node) -> str:
-    """The last part of the class of a node."""
-    return class_of(node).rpartition(".")[2]
 
 
 def plan_tree(nodes: Sequence[Node]) -> Plan:

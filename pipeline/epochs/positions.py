@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipeline.epochs.classify import check_stateless
 from pipeline.gate import AnalyzedQuery, Node, class_of
+from pipeline.spark_api import frame_of
 
 
 def check_query(query: AnalyzedQuery) -> None:
@@ -35,12 +36,6 @@ def with_positions(frame: DataFrame) -> DataFrame:
     """
     session: Any = frame.sparkSession
     return frame_of(session, Carrier(session).on_top(plan_of(frame))[0])
-
-
-def frame_of(session: SparkSession, plan: Any) -> DataFrame:
-    """What a plan gives."""
-    java: Any = session.sparkContext._jvm
-    return DataFrame(java.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
 
 
 def plan_of(frame: DataFrame) -> Any:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.epochs.plan_tree import folded, number_of, short
-from pipeline.gate import Node
+from pipeline.epochs.plan_tree import folded, number_of
+from pipeline.gate import Node, short
 
 _FIXED_UNITS: Final = {"day", "hour", "minute", "second"}
 _AT_MOST: Final = {"LessThanOrEqual": 0, "LessThan": -1}

@@ -12,7 +12,7 @@ from pipeline.epochs.grouping import Grouping
 from pipeline.epochs.multiplicity import Counted
 from pipeline.epochs.query import EpochQuery
 from pipeline.epochs.records import NO_WATERMARK, EpochResult, EpochStep, Integers, TaggedRecords
-from pipeline.epochs.window_records import all_that_is_left, closing, of_open_sessions, still_open, timely
+from pipeline.epochs.window_records import all_that_is_left, closing, of_open_sessions, still_open
 from pipeline.epochs.window_shape import WindowShape
 from pipeline.epochs.windows import FixedWindows
 
@@ -39,7 +39,7 @@ def _fixed(
 
 
 def _sessions(shape: WindowShape, step: EpochStep, query: EpochQuery) -> tuple[pa.Table, tuple[TaggedRecords, ...]]:
-    in_time = [timely(each) for each in step.inputs]
+    in_time = step.timely.inputs
     chosen = [(each, all_that_is_left(each, step)) for each in in_time]
     with query.over(*_tables(chosen)) as frame:
         grouping, reached = Grouping(frame, shape.grouped_at), _microseconds(step.watermark)

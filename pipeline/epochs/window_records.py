@@ -32,12 +32,6 @@ def still_open(tagged: TaggedRecords, windows: FixedWindows, step: EpochStep) ->
     return tagged.only((ends > step.watermark) & (ends > tagged.late_before) & (times > NO_WATERMARK))
 
 
-def timely(tagged: TaggedRecords) -> TaggedRecords:
-    """The records whose time had not passed when they came."""
-    times = tagged.times
-    return tagged.only((times > tagged.late_before) & (times > NO_WATERMARK))
-
-
 def all_that_is_left(tagged: TaggedRecords, step: EpochStep) -> Counted:
     """The records that were not taken back."""
     return counted(tagged, np.full(len(tagged), step.watermark_before), step.watermark)

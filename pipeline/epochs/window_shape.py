@@ -12,19 +12,10 @@ from typing import Final
 
 from opendatafabric.errors import InvalidQuery
 from pipeline.epochs.classify import check_stateless, refused
-from pipeline.epochs.plan_tree import (
-    Expression,
-    Plan,
-    column_of,
-    definitions,
-    is_column,
-    plan_tree,
-    renamed_from,
-    short,
-)
+from pipeline.epochs.plan_tree import Expression, Plan, column_of, definitions, is_column, plan_tree, renamed_from
 from pipeline.epochs.window_terms import WindowTerms, window_terms
 from pipeline.epochs.windows import SessionWindows, Windows
-from pipeline.gate import Node
+from pipeline.gate import Node, short
 from pipeline.sql_text import place_of
 
 _ON_TOP: Final = frozenset({"Filter", "Project", "SubqueryAlias", "View"})

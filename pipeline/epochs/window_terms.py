@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.epochs.plan_tree import Expression, column_of, is_column, parts_of, short
+from pipeline.epochs.plan_tree import Expression, column_of, is_column, parts_of
 from pipeline.epochs.windows import FixedWindows, SessionWindows, Windows
+from pipeline.gate import short
 from pipeline.window_text import microseconds_in
 
 _WRAPPERS: Final = frozenset({"KnownNullable", "PreciseTimestampConversion"})

@@ -25,11 +25,16 @@ _NAMES: Final = re.compile(
 )
 
 
+def took_too_much_memory() -> LimitExceeded:
+    """The query got none any more."""
+    return LimitExceeded("the query took too much memory and was ended", hint="read less, or allow it more")
+
+
 def error_of_query(sql: str, told: str) -> OdfError:
     """The error for what the engine told."""
     text = _PREFIXES.sub("", told).strip()
     if _EXHAUSTED.search(text):
-        return LimitExceeded("the query took too much memory and was ended", hint="read less, or allow it more")
+        return took_too_much_memory()
     forbidden = _NOT_ALLOWED.match(text)
     if forbidden is not None:
         return InvalidQuery(

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from opendatafabric.errors import EngineDied, LimitExceeded, OdfError, error_from
 from pipeline.process_group import kill_group, resident_bytes
+from pipeline.query.places import took_too_much_memory
 from pipeline.query.request import QueryLimits, QueryRequest
 
 _LOOK_EVERY_S: Final = 0.1
@@ -130,7 +131,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 def _told(lines: list[str]) -> OdfError | None:
     if lines and lines[0].startswith("memory allocation of "):  # it was faster than whoever watches it
-        return LimitExceeded("the query took too much memory and was ended", hint="read less, or allow it more")
+        return took_too_much_memory()
     try:
         return error_from(json.loads(lines[-1]))
     except (IndexError, ValueError, AttributeError):

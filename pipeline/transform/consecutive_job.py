@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from opendatafabric.errors import UnsupportedOperation
 from pipeline.carried import column_of
 from pipeline.epochs.classify import POSITION
-from pipeline.epochs.positions import Carrier, frame_of, plan_of
+from pipeline.epochs.positions import Carrier, plan_of
 from pipeline.gate import AnalyzedQuery
 from pipeline.ingest_request import IngestAnswer
 from pipeline.jobs import JobContext, JsonObject
-from pipeline.spark_api import is_older
+from pipeline.spark_api import frame_of, is_older
 from pipeline.spark_steps import last_step
 from pipeline.transform.consecutive import ConsecutiveRequest, StepEnd, cut_at
 from pipeline.transform.in_spark import DIALECT, settings_inside

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from pipeline.epochs.classify import STATELESS, SUBQUERIES
-from pipeline.gate import Node, class_of, walk
+from pipeline.gate import Node, short, walk
 
 _LEAVES: Final = frozenset({"LocalRelation", "LogicalRelation", "OneRowRelation"})
 _PARTS_BY_WITH: Final = frozenset({"CTERelationDef", "CTERelationRef", "WithCTE"})
@@ -21,16 +21,12 @@ _END: Final[Node] = {}
 def is_stateless(plan: Sequence[Node]) -> bool:
     """Whether all of a plan goes record by record; ``plan`` are its nodes, those above before those below."""
     return all(_is_stateless(node, below) for node, below in pairwise([*plan, _END])) and not any(
-        _short(part) in SUBQUERIES for node in plan for part in walk(node)
+        short(part) in SUBQUERIES for node in plan for part in walk(node)
     )
 
 
 def _is_stateless(node: Node, below: Node) -> bool:
     """A repartition is ours, for queries cannot have one, and so is the sort that puts its records in their order."""
-    kind = _short(node)
-    is_ours = "Repartition" in (kind, _short(below))
+    kind = short(node)
+    is_ours = "Repartition" in (kind, short(below))
     return is_ours or kind in STATELESS | _LEAVES | _PARTS_BY_WITH
-
-
-def _short(node: Node) -> str:
-    return class_of(node).rpartition(".")[2]

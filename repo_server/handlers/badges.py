@@ -6,10 +6,11 @@ from http import HTTPStatus
 from typing import Final
 
 import orjson
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from catalog.visibility import Visibility
 from repo_server.gate import VISIT, Visit
+from repo_server.object_response import is_known
 from repo_server.pages.badge import badge_json, badge_svg
 from verify.standing import Standing, standing_of
 
@@ -36,8 +37,7 @@ async def _standing(found: Visit) -> Standing:
 def _answer(request: web.Request, standing: Standing, body: bytes, content_type: str) -> web.Response:
     public = request[VISIT].dataset.record.visibility is Visibility.PUBLIC
     fresh = f"public, max-age={_FRESH_S}" if public else "private, no-cache"
-    etag = f'"{standing.value}"'
-    headers = {"Cache-Control": fresh, "ETag": etag, "Content-Security-Policy": "default-src 'none'"}
-    if etag in {each.strip() for each in request.headers.get(hdrs.IF_NONE_MATCH, "").split(",")}:
+    headers = {"Cache-Control": fresh, "ETag": f'"{standing.value}"', "Content-Security-Policy": "default-src 'none'"}
+    if is_known(request, standing.value):
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     return web.Response(body=body, content_type=content_type, headers=headers)

@@ -15,7 +15,7 @@ from repo_server.body import read_json
 from repo_server.gate import VISIT, Visit
 from repo_server.problems import json_response
 from repo_server.run_states import current_run, plain_run
-from verify.promotion import unstage
+from verify.promotion import forget_staged
 
 
 async def get_gate(request: web.Request) -> web.StreamResponse:
@@ -38,11 +38,8 @@ async def put_gate(request: web.Request) -> web.StreamResponse:
 async def delete_gate(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/gate``: what is staged is forgotten; it may be pushed again."""
     found = request[VISIT]
-    dataset = found.dataset.entry.dataset
     await found.services.catalog.gates.remove(found.dataset.entry.id)
-    staged = await dataset.head(STAGING)
-    if staged is not None:
-        await unstage(dataset, staged)
+    await forget_staged(found.dataset.entry.dataset)
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 

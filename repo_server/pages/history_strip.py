@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from catalog.reports import KeptReport
+from repo_server.moments import moment
 from repo_server.pages.html import Html, element
-from repo_server.report_states import moment
 
 BARS_MAX: Final = 100
 _STEP, _BAR, _HEIGHT = 10, 8, 40

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 
 from catalog.reports import KeptReport, VerdictSpan
 from opendatafabric.multihash import Multihash
+from repo_server.moments import moment
 from repo_server.pages.frame import facts, page, table, verdict
 from repo_server.pages.history_strip import history_strip
 from repo_server.pages.html import Html, element, joined
-from repo_server.report_states import checked, moment
+from repo_server.report_states import checked
 from verify.redaction import LEFT_OUT
 from verify.report_record import BlockRecord, EnvironmentRecord, FindingRecord, InputRecord, ReportRecord, StepRecord
 
@@ -21,9 +22,10 @@ _SHORT_CHARS = 17
 
 def report_list_page(name: str, reports: Sequence[KeptReport], spans: Sequence[VerdictSpan]) -> str:
     """The reports of the dataset ``name``, the newest first; links lead to ``reports/HASH`` beside the page."""
-    body = [element("h1", f"Verification of {name}")]
+    title = f"Verification of {name}"
+    body = [element("h1", title)]
     if not reports:
-        return page(body[0], *body, element("p", "No verification has been made here yet."))
+        return page(title, *body, element("p", "No verification has been made here yet."))
     body.append(element("p", "The last verdict: ", verdict(reports[0].verdict), f", {moment(reports[0].ended_at)}"))
     seen = [(verdict(each.verdict), moment(each.first_seen), moment(each.last_seen), str(each.count)) for each in spans]
     body += [
@@ -33,7 +35,7 @@ def report_list_page(name: str, reports: Sequence[KeptReport], spans: Sequence[V
         element("h2", "Reports"),
         table("Reports", ("Ended", "Verdict", "Checked", "Head", "Report"), [_row(each) for each in reports]),
     ]
-    return page(f"Verification of {name}", *body)
+    return page(title, *body)
 
 
 def report_page(report_hash: Multihash, record: ReportRecord) -> str:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.epochs.records import NO_WATERMARK, EpochStep, TaggedRecords
-from pipeline.epochs.window_records import all_that_is_left, closing, of_open_sessions, still_open, timely
+from pipeline.epochs.window_records import all_that_is_left, closing, of_open_sessions, still_open
 from pipeline.epochs.windows import FixedWindows
 from tests.pipeline.epochs.histories import CUTS, PATTERNS, histories
 from tests.pipeline.epochs.oracle import Block, History, Row, fixed_windows, session_windows
@@ -73,7 +73,7 @@ def fixed(steps: Steps, step: EpochStep, windows: FixedWindows) -> list[Values]:
 
 def sessions(steps: Steps, step: EpochStep) -> list[Values]:
     """The sessions that close."""
-    records = timely(step.inputs[0])
+    records = step.timely.inputs[0]
     found = [values_of(records, row) for row in all_that_is_left(records, step).rows]
     ends = []
     for key in {record[1] for record in found}:
@@ -120,6 +120,6 @@ def test_nothing_is_kept_of_what_no_watermark_can_need() -> None:
     some = tagged([(0, None, 1, "a", 1), (0, 20, 2, "a", 1), (0, None, None, "a", 1), (0, None, 18, "a", 1)])
     step = step_over(some, NO_WATERMARK, 15)
     assert still_open(some, FixedWindows(10, 10), step).offsets.tolist() == [3]
-    assert timely(some).offsets.tolist() == [0, 3]
-    assert of_open_sessions(timely(some), NEVER, step).offsets.tolist() == [3]
-    assert np.array_equal(all_that_is_left(timely(some), step).rows, [0, 1])
+    assert step.timely.inputs[0].offsets.tolist() == [0, 3]
+    assert of_open_sessions(step.timely.inputs[0], NEVER, step).offsets.tolist() == [3]
+    assert np.array_equal(all_that_is_left(step.timely.inputs[0], step).rows, [0, 1])
