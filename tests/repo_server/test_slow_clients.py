@@ -19,7 +19,7 @@ from tests.repo_server.hosted import Hosted, a_chain, hosted
 
 pytestmark = pytest.mark.slow
 
-PATIENCE_S = 10
+PATIENCE_S = 30
 """Within what time everything must have ended; the limits of the servers here are far below."""
 
 HUGE = bytes(48 << 20)
@@ -102,7 +102,7 @@ async def test_many_who_send_no_header_do_not_keep_others_waiting(tmp_path: Path
         silent = [await connected(server) for _ in range(200)]
         for _, writer in silent:
             writer.write(b"GET / HTTP/1.1\r\nX-Slow: ")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             assert (await server.ask("GET", "/open/refs/head")).status == 200
         for _, writer in silent:
             writer.close()

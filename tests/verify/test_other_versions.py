@@ -79,7 +79,7 @@ async def test_what_all_versions_refuse_is_told_in_the_words_of_ours(large: Work
 async def test_versions_that_fail_say_nothing(large: Workshop, tmp_path: Path) -> None:
     others = {"datafusion": {"dying": Dying(tmp_path / "dying"), "never": NeverEnding(tmp_path / "never")}}
     ours = Differing(tmp_path / "ours")
-    report = await verified(large, engine=ours, other_versions=others, timeout_s=1)
+    report = await verified(large, engine=ours, other_versions=others, timeout_s=2)
     assert set(verdicts(report)) == {MISMATCH}
 
 

@@ -36,7 +36,7 @@ def fake() -> FakeService:
 @pytest.fixture
 async def service(fake: FakeService) -> AsyncIterator[PinningService]:
     async with served(fake) as address, aiohttp.ClientSession() as session:
-        yield PinningService(session, address, token=TOKEN, silence_s=0.5)
+        yield PinningService(session, address, token=TOKEN, silence_s=60)
 
 
 async def test_a_tree_is_asked_for_with_its_name_and_where_it_is(service: PinningService, fake: FakeService) -> None:

@@ -53,7 +53,7 @@ class Talk:
             while True:
                 await self.hear()
         except ChannelClosed:
-            return await asyncio.wait_for(self.served, 5)
+            return await asyncio.wait_for(self.served, 60)
 
 
 @asynccontextmanager

@@ -50,4 +50,4 @@ async def connected(
     async with serving(application) as address, aiohttp.ClientSession() as session:
         async with session.ws_connect(address, max_msg_size=message_bytes_max, autoping=False) as socket:
             yield socket
-        await asyncio.wait_for(handled, 5)
+        await asyncio.wait_for(handled, 60)
