@@ -50,9 +50,24 @@ def operation_cell(value: Any) -> str:
 def _readable(column: Any) -> Any:
     """Timestamps as text, since Python's own know no nanoseconds."""
     if not pa.types.is_timestamp(column.type):
-        return column
+        known = _known_to_python(column.type)
+        return column if known == column.type else column.cast(known)
     zoned = column if column.type.tz is None else column.cast(pa.timestamp(column.type.unit, "UTC"))
     return pc.replace_substring(zoned.cast(pa.string()), " ", "T", max_replacements=1)
+
+
+def _known_to_python(kind: pa.DataType) -> pa.DataType:
+    """The type with microseconds for nanoseconds, also inside: what pandas would make of them where it is installed
+    is not the same text."""
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz) if kind.unit == "ns" else kind
+    if pa.types.is_duration(kind):
+        return pa.duration("us") if kind.unit == "ns" else kind
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_known_to_python(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_known_to_python(kind.value_type)))
+    return kind
 
 
 def _plain(value: Any) -> Any:

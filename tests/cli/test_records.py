@@ -53,6 +53,12 @@ def test_nanoseconds_inside_others_are_refused() -> None:
         list(text_rows(table))
 
 
+def test_whole_microseconds_are_shown_in_whatever_unit_they_are() -> None:
+    stamps = pa.struct({"at": pa.timestamp("ns"), "for": pa.list_(pa.duration("ns"))})
+    table = pa.table({"x": pa.array([{"at": 1_000, "for": [60_000_000_000]}], stamps)})
+    assert list(text_rows(table)) == [({"at": "1970-01-01T00:00:00.000001", "for": ["0:01:00"]},)]
+
+
 def test_cells_show_nothing_for_null_and_signs_for_operations() -> None:
     assert (cell(None), cell(1.5), cell("a")) == ("", "1.5", "a")
     assert [operation_cell(value) for value in (0, 1, 2, 3, 7, None)] == ["+A", "-R", "-C", "+C", "7", ""]
