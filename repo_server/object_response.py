@@ -28,7 +28,7 @@ _RANGE: Final = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))", re.A
 SENT_AT_ONCE_BYTES: Final = 16 * 1024 * 1024
 """How much the kernel is asked to send before the pace of the reader is looked at."""
 
-_IMMUTABLE: Final = "public, max-age=31536000, immutable"
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
 _PRIVATE: Final = "private, max-age=31536000, immutable"
 
 
@@ -69,7 +69,7 @@ def headers_of(name: str, *, is_public: bool) -> dict[str, str]:
     return {
         "ETag": f'"{name}"',
         "Accept-Ranges": "bytes",
-        "Cache-Control": _IMMUTABLE if is_public else _PRIVATE,
+        "Cache-Control": IMMUTABLE if is_public else _PRIVATE,
         "Content-Type": "application/octet-stream",
     }
 

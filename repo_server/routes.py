@@ -31,6 +31,7 @@ from repo_server.handlers import (
     schedules,
     simple,
     smart,
+    static,
     uploads,
     verification,
 )
@@ -70,6 +71,7 @@ NODE_ROUTES: Final = (
     Route("GET", "/system/schemas/{schema}", reports.get_schema, "the JSON Schema of verification reports"),
     Route("GET", "/metrics", health.get_metrics, "metrics for Prometheus"),
     Route("GET", KEYS_PATH, attestations.get_keys, "the keys that verdicts are signed with here"),
+    Route("GET", "/static/{name}", static.get_static, "the style and the scripts of pages"),
     Route("GET", "/system/info", health.get_system_info, "what runs here"),
 )
 IPFS_ROUTES: Final = (

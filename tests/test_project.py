@@ -81,6 +81,7 @@ def test_the_wheel_holds_every_floor_and_the_command(tmp_path: Path) -> None:
         entry_points = next(archive.read(name).decode() for name in names if name.endswith("entry_points.txt"))
     assert {name.split("/")[0] for name in names if name.endswith("/__init__.py")} == set(FLOORS)
     assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
+    assert {"repo_server/templates/frame.html", "repo_server/static/app.css"} <= set(names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert "odf = cli.main:main" in entry_points
 

@@ -6,7 +6,7 @@ import asyncio
 from http import HTTPStatus
 from typing import Final
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from catalog.reports import history
 from catalog.visibility import Visibility
@@ -14,8 +14,9 @@ from opendatafabric.errors import HashMismatch, ObjectNotFound, StorageError
 from opendatafabric.multihash import Multihash, physical_hash
 from repo_server.gate import VISIT, Visit
 from repo_server.handlers.simple import hash_of
+from repo_server.html_response import VARIES, html_response, wants_html
 from repo_server.object_response import headers_of, is_known
-from repo_server.pages.frame import HEADERS
+from repo_server.pages.frame import frame_at
 from repo_server.pages.report_pages import report_list_page, report_page
 from repo_server.problems import json_response, message
 from repo_server.readable_values import may_see_values
@@ -24,7 +25,6 @@ from verify.redaction import redacted
 from verify.report_record import SCHEMA_NAME, parse_report, report_schema
 from verify.report_room import read_report
 
-_VARIES: Final = {"Vary": "Accept, Authorization", "Cache-Control": "no-cache"}
 _SCHEMA_FRESH_S: Final = 86_400
 
 
@@ -33,8 +33,9 @@ async def get_reports(request: web.Request) -> web.StreamResponse:
     found = request[VISIT]
     reports = await found.services.catalog.reports.of(found.dataset.entry.id)
     if wants_html(request):
-        return _html(report_list_page(str(found.alias), reports, history(reports)))
-    return json_response(plain_reports(reports), headers=_VARIES)
+        frame = frame_at(found.services.base_url)
+        return html_response(report_list_page(str(found.alias), reports, history(reports), frame))
+    return json_response(plain_reports(reports), headers=VARIES)
 
 
 async def get_report(request: web.Request) -> web.StreamResponse:
@@ -59,12 +60,13 @@ async def _answer(request: web.Request, found: Visit, report_hash: Multihash, ra
     is_whole = public is whole or await may_see_values(found, whole)
     told = whole if is_whole else public
     if wants_html(request):
-        return _html(await asyncio.to_thread(report_page, report_hash, told))
+        frame = frame_at(found.services.base_url)
+        return html_response(await asyncio.to_thread(report_page, report_hash, told, frame))
     body = raw if is_whole else await asyncio.to_thread(told.to_bytes)
     name = str(report_hash if is_whole else await asyncio.to_thread(physical_hash, body))
     headers = _headers(name, found, for_all=public is whole)
     if not is_whole:  # the caller may be let see more some day
-        headers["Cache-Control"] = _VARIES["Cache-Control"]
+        headers["Cache-Control"] = VARIES["Cache-Control"]
     if is_known(request, name):
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     return web.Response(body=body, headers=headers)
@@ -77,28 +79,8 @@ async def get_schema(request: web.Request) -> web.StreamResponse:
     return json_response(report_schema(), headers={"Cache-Control": f"public, max-age={_SCHEMA_FRESH_S}"})
 
 
-def wants_html(request: web.Request) -> bool:
-    """Whether the caller names HTML, and likes it no less than JSON."""
-    liked = dict(_preference(part) for part in request.headers.get(hdrs.ACCEPT, "").split(","))
-    html = liked.get("text/html", 0.0)
-    return html > 0 and html >= liked.get("application/json", 0.0)
-
-
-def _preference(part: str) -> tuple[str, float]:
-    kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
-    weight = next((each.removeprefix("q=") for each in parameters if each.startswith("q=")), "1")
-    try:
-        return kind, float(weight)
-    except ValueError:
-        return kind, 0.0
-
-
 def _headers(name: str, found: Visit, *, for_all: bool) -> dict[str, str]:
     is_public = for_all and found.dataset.record.visibility is Visibility.PUBLIC
-    kept = {**headers_of(name, is_public=is_public), "Content-Type": "application/json", "Vary": _VARIES["Vary"]}
+    kept = {**headers_of(name, is_public=is_public), "Content-Type": "application/json", "Vary": VARIES["Vary"]}
     del kept["Accept-Ranges"]
     return kept
-
-
-def _html(page: str) -> web.Response:
-    return web.Response(text=page, content_type="text/html", headers={**HEADERS, **_VARIES})

@@ -1,1 +1,1 @@
-"""Pages for people, made on the server: no scripts, nothing from elsewhere."""
+"""Pages for people, made on the server: they work without scripts and load nothing from elsewhere."""

@@ -6,11 +6,11 @@ A verdict is told by where its bar stands and how high it is, and by its colour 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from catalog.reports import KeptReport
 from repo_server.moments import moment
-from repo_server.pages.html import Html, element
 
 BARS_MAX: Final = 100
 _STEP, _BAR, _HEIGHT = 10, 8, 40
@@ -18,22 +18,36 @@ _PLACES: Final = {"valid": (0, 20), "error": (14, 12), "invalid": (20, 20)}
 """Top and height: what is valid stands on the line, what is invalid hangs from it."""
 
 
-def history_strip(newest_first: Sequence[KeptReport]) -> Html:
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One report, in pixels from the top left."""
+
+    x: int
+    top: int
+    height: int
+    verdict: str
+    said: str
+    width: int = _BAR
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStrip:
+    """The picture, and in words what it shows."""
+
+    bars: Sequence[Bar]
+    said: str
+    width: int
+    height: int = _HEIGHT
+
+
+def history_strip(newest_first: Sequence[KeptReport]) -> HistoryStrip:
     """The last reports, as many as there is room for."""
     shown = newest_first[:BARS_MAX][::-1]
-    width = _STEP * len(shown)
     said = f"{len(shown)} reports, the newest {shown[-1].verdict}" if shown else "no reports"
-    line = element("rect", x="0", y="20", width=str(width), height="1", class_="line")
-    bars = [_bar(number, report) for number, report in enumerate(shown)]
-    return element(
-        "svg", line, *bars, role="img", aria_label=f"Verdicts: {said}", viewBox=f"0 0 {width} {_HEIGHT}",
-        width=str(width), height=str(_HEIGHT), class_="strip",
-    )  # fmt: skip
+    return HistoryStrip([*map(_bar, range(len(shown)), shown)], f"Verdicts: {said}", _STEP * len(shown))
 
 
-def _bar(number: int, report: KeptReport) -> Html:
-    top, height = _PLACES.get(report.verdict, _PLACES["error"])
-    return element(
-        "rect", element("title", f"{moment(report.ended_at)}: {report.verdict}"), x=str(number * _STEP), y=str(top),
-        width=str(_BAR), height=str(height), class_=report.verdict,
-    )  # fmt: skip
+def _bar(number: int, report: KeptReport) -> Bar:
+    verdict = report.verdict if report.verdict in _PLACES else "error"
+    top, height = _PLACES[verdict]
+    return Bar(_STEP * number, top, height, verdict, f"{moment(report.ended_at)}: {report.verdict}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import re
 from dataclasses import replace
 
@@ -11,9 +12,9 @@ import pytest
 
 from catalog.reports import KeptReport, history
 from opendatafabric.multihash import physical_hash
-from repo_server.pages.frame import HEADERS
+from repo_server.pages.frame import ALONE_POLICY, Frame
 from repo_server.pages.report_pages import report_list_page, report_page
-from tests.repo_server.pages.test_html import Seen
+from tests.repo_server.pages.seen import Seen
 from tests.verify.reports import BLOCK, BY_ANOTHER, DAMAGE, DATASET, HEAD, INPUT, OF_NO_BLOCK, SOUND, WRONG, record
 from tests.verify.test_environment import ENGINE
 from verify.environment import environment
@@ -69,31 +70,39 @@ def test_a_hostile_name_stays_a_name() -> None:
 
 
 @pytest.mark.parametrize("page", [report_page(NAME, record(DAMAGE)), report_list_page("a", [], [])])
-def test_a_page_loads_and_runs_nothing_and_its_style_is_the_one_allowed(page: str) -> None:
+def test_a_page_in_a_file_loads_and_runs_nothing_and_its_style_is_the_one_allowed(page: str) -> None:
     seen = Seen(page)
     assert not {"script", "link", "iframe", "form", "img", "object"} & set(seen.names)
     assert not [name for name, _ in seen.attributes if name.startswith("on") or name in {"src", "style"}]
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
     assert style is not None
     allowed = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    policy = HEADERS["Content-Security-Policy"]
-    assert f"style-src 'sha256-{allowed}'" in policy
-    assert "default-src 'none'" in policy
-    assert "frame-ancestors 'none'" in policy
+    assert f"style-src 'sha256-{allowed}'" in ALONE_POLICY
+    assert "default-src 'none'" in ALONE_POLICY
+    assert ALONE_POLICY in [html.unescape(value or "") for value in seen.values("content")]
+
+
+@pytest.mark.parametrize("root", ["", "/data"])
+def test_a_page_from_a_server_loads_what_lies_below_its_root_alone(root: str) -> None:
+    seen = Seen(report_page(NAME, record(DAMAGE), Frame(root)))
+    loaded = [*seen.values("src"), *(value for value in seen.values("href") if value and not value.startswith("#"))]
+    assert loaded
+    assert all(value and value.startswith(f"{root}/") for value in loaded)
+    assert "style" not in seen.names
 
 
 def test_pages_fit_a_phone_and_the_dark_and_say_their_language() -> None:
     page = report_page(NAME, record())
     assert '<html lang="en">' in page
     assert "width=device-width" in page
-    assert "prefers-color-scheme:dark" in page
+    assert "light-dark(" in page
 
 
 def test_the_list_shows_the_history_and_leads_to_every_report() -> None:
     reports = [kept("invalid", 300), kept("valid", 200), kept("valid", 100)]
     seen = Seen(report_list_page("alice/large", reports, history(reports)))
-    assert [value for name, value in seen.attributes if name == "href"] == [f"reports/{each.hash}" for each in reports]
-    assert "1970-01-01T00:01:40Z" in seen.texts
+    assert seen.values("href") == [f"reports/{each.hash}" for each in reports]
+    assert "1970-01-01T00:01:40Z" in seen.values("datetime")
 
 
 def test_a_dataset_that_was_never_verified_says_so() -> None:
