@@ -179,7 +179,7 @@ held_files: Final = Table(
     Column("cid", LargeBinary, nullable=False, index=True),
     Column("size", BigInteger, nullable=False),
     Column("held_at", Float, nullable=False),
-    Column("place", String, nullable=False),
+    Column("place", String, nullable=False, server_default=""),
 )
 
 released_files: Final = Table("released_files", METADATA, Column("cid", LargeBinary, primary_key=True))
