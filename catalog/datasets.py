@@ -29,6 +29,7 @@ class Role(Enum):
     READER = "reader"
     EDITOR = "editor"
     MAINTAINER = "maintainer"
+    OWNER = "owner"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 from catalog.accounts import Account, Accounts
 from catalog.datasets import DatasetRecord, Datasets, Role
@@ -20,6 +21,19 @@ class Access(IntEnum):
     NONE = 0
     READ = 1
     WRITE = 2
+    """Push, ingest, have it verified."""
+    MAINTAIN = 3
+    """Schedules, gates, alerts."""
+    OWN = 4
+    """Visibility and roles; whether and where it exists."""
+
+
+_GIVES: Final = {
+    Role.READER: Access.READ,
+    Role.EDITOR: Access.WRITE,
+    Role.MAINTAINER: Access.MAINTAIN,
+    Role.OWNER: Access.OWN,
+}
 
 
 def access_to(record: DatasetRecord, caller: Authenticated | None, role: Role | None) -> Access:
@@ -32,9 +46,9 @@ def access_to(record: DatasetRecord, caller: Authenticated | None, role: Role | 
 
 def _by_account(record: DatasetRecord, account: Account | None, role: Role | None) -> Access:
     if account is not None and (account.is_admin or account.id == record.owner_id):
-        return Access.WRITE
+        return Access.OWN
     if account is not None and role is not None:
-        return Access.READ if role is Role.READER else Access.WRITE
+        return _GIVES[role]
     return Access.READ if record.visibility is Visibility.PUBLIC else Access.NONE
 
 

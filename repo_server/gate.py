@@ -1,4 +1,6 @@
-"""Who is let through to a dataset: names, then existence, then tokens, then permissions, in the order of the protocol.
+"""Who is let through to a route: names, then existence, then tokens, then permissions, in the order of the protocol.
+
+What a route needs stands in the table of routes; it is asked here and nowhere else.
 
 A private dataset is never admitted to exist. A pending one, made by a push that has not ended, exists for those alone
 who may write to it, and only where objects are moved.
@@ -14,12 +16,12 @@ from typing import Final
 from aiohttp import web
 
 from catalog.permissions import Access, access_to
-from catalog.tokens import Scope
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName, DatasetName
 from repo_server.directory import Hosted
-from repo_server.identity import NO_TOKEN, Caller
+from repo_server.identity import ANONYMOUS, NO_TOKEN, Caller
+from repo_server.needs import Needs, OfDataset, OfNode, Who
 from repo_server.problems import Refused as Refused  # noqa: PLC0414  handlers take it from here
 from repo_server.problems import message, plain
 from repo_server.services import SERVICES, Services
@@ -45,65 +47,23 @@ class Visit:
 
 
 VISIT: Final = web.RequestKey("visit", Visit)
-"""Where a request keeps who was let through, on routes that say what they need."""
+"""Where a request to a dataset keeps who was let through."""
+
+CALLER: Final = web.RequestKey("caller", Caller)
+"""Where a request keeps who calls."""
 
 
-async def caller_of(request: web.Request, *, anonymous_too: bool = False) -> Caller:
-    """Who calls.
-
-    Raises:
-        Refused: a malformed header, or an anonymous caller where those are shut out (unless ``anonymous_too``).
-    """
-    services = request.app[SERVICES]
-    caller = await services.identities.caller_of(request)
-    if caller.account is None and not (anonymous_too or services.settings.anonymous_access):
-        raise Refused(plain("Anonymous account is restricted", HTTPStatus.UNAUTHORIZED))
-    return caller
-
-
-async def require_admin(request: web.Request) -> None:
-    """Go on for administrators alone, with a token that is good for that.
-
-    Raises:
-        Refused: somebody else.
-    """
-    caller = await caller_of(request, anonymous_too=True)
-    known = caller.authenticated
-    if known is None:
-        raise Refused(plain(caller.reason or NO_TOKEN, HTTPStatus.UNAUTHORIZED))
-    if not known.account.is_admin or Scope.READ not in known.scopes:
-        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
-
-
-async def visit(request: web.Request, needed: Access, *, pending: bool = False) -> Visit:
-    """The dataset in the path, for somebody who may do ``needed``; with ``pending`` also one that is being pushed.
+async def admit(request: web.Request, needs: Needs) -> None:
+    """Let ``request`` through to its handler, with ``CALLER`` and, for a dataset, ``VISIT`` set.
 
     Raises:
         Refused: with the answer that the protocol gives.
     """
-    found = await _look(request)
-    if found.hosted is None or (found.hosted.entry.pending and not pending):
-        raise Refused(web.Response(status=HTTPStatus.NOT_FOUND))
-    if found.hosted.entry.pending:
-        needed = Access.WRITE
-    else:
-        _refuse_bad_token(found.caller)
-    await _require(found, found.hosted, needed)
-    return found
-
-
-async def visit_for_push(request: web.Request) -> Visit:
-    """The dataset in the path for somebody who may write to it, or the place where it may be made.
-
-    Raises:
-        Refused: with the answer that the protocol gives.
-    """
-    found = await _look(request)
-    _refuse_bad_token(found.caller)
-    if found.hosted is None or found.hosted.entry.pending:
-        return Visit(found.services, found.caller, found.alias, None)
-    await _require(found, found.hosted, Access.WRITE)
-    return found
+    if isinstance(needs, OfNode):
+        request[CALLER] = await _caller_at_node(request, needs)
+        return
+    visit = await _visit(request, OfDataset(needs) if isinstance(needs, Access) else needs)
+    request[VISIT], request[CALLER] = visit, visit.caller
 
 
 async def access_of(services: Services, hosted: Hosted, caller: Caller) -> Access:
@@ -115,8 +75,52 @@ async def access_of(services: Services, hosted: Hosted, caller: Caller) -> Acces
     return access_to(hosted.record, caller.authenticated, role)
 
 
+async def _caller_at_node(request: web.Request, needs: OfNode) -> Caller:
+    if needs.who is Who.UNASKED or (needs.unless is not None and needs.unless(request.app[SERVICES].settings)):
+        return ANONYMOUS
+    caller = await _caller_of(request, anonymous_too=needs.who in {Who.SIGNING_IN, Who.ADMIN})
+    if needs.who in {Who.ACCOUNT, Who.ADMIN}:
+        _require_account(caller, needs)
+    return caller
+
+
+async def _caller_of(request: web.Request, *, anonymous_too: bool) -> Caller:
+    services = request.app[SERVICES]
+    caller = await services.identities.caller_of(request)
+    if caller.account is None and not (anonymous_too or services.settings.anonymous_access):
+        raise Refused(plain("Anonymous account is restricted", HTTPStatus.UNAUTHORIZED))
+    return caller
+
+
+def _require_account(caller: Caller, needs: OfNode) -> None:
+    known = caller.authenticated
+    if known is None:
+        raise Refused(message(needs.told or caller.reason or NO_TOKEN, HTTPStatus.UNAUTHORIZED))
+    lacks_scope = needs.scope is not None and needs.scope not in known.scopes
+    if lacks_scope or (needs.who is Who.ADMIN and not known.account.is_admin):
+        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
+
+
+async def _visit(request: web.Request, needs: OfDataset) -> Visit:
+    found = await _look(request)
+    hosted, needed = found.hosted, needs.asked(request)
+    pending = hosted is not None and hosted.entry.pending
+    if needs.new:
+        _refuse_bad_token(found.caller)
+        if hosted is None or pending:
+            return Visit(found.services, found.caller, found.alias, None)
+    if hosted is None or (pending and not needs.pending):
+        raise Refused(web.Response(status=HTTPStatus.NOT_FOUND))
+    if pending:
+        needed = max(needed, Access.WRITE)
+    else:
+        _refuse_bad_token(found.caller)
+    await _require(found, hosted, needed)
+    return found
+
+
 async def _look(request: web.Request) -> Visit:
-    caller = await caller_of(request)
+    caller = await _caller_of(request, anonymous_too=False)
     services = request.app[SERVICES]
     alias = _alias_of(request)
     return Visit(services, caller, alias, await services.directory.find(alias))

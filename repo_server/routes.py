@@ -12,8 +12,9 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from catalog.permissions import Access
+from catalog.tokens import Scope
 from repo_server.config import Tenancy
-from repo_server.gate import VISIT, visit
+from repo_server.gate import admit
 from repo_server.handlers import (
     alerts,
     attestations,
@@ -35,92 +36,110 @@ from repo_server.handlers import (
     uploads,
     verification,
 )
+from repo_server.needs import ADMIN, ANYONE, SIGNING_IN, UNASKED, Needs, OfDataset, OfNode, Who
 from verify.attestation.document import KEYS_PATH
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_SENDING: Final = OfDataset(Access.WRITE, pending=True)
+_SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.WRITE)
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """``path`` of a dataset's route is below the dataset. ``GET`` answers ``HEAD`` too."""
+    """``path`` of a dataset's route is below the dataset. ``GET`` answers ``HEAD`` too. What it ``needs`` of its caller
+    is asked before the handler runs."""
 
     method: str
     path: str
     handler: Handler
     purpose: str
-    needs: Access | None = None
-    """What the caller must be let to do with the dataset, which the handler then finds in ``VISIT``; handlers of routes
-    that do not say it ask the gate themselves."""
+    needs: Needs
 
 
 NODE_ROUTES: Final = (
-    Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts"),
-    Route("GET", "/accounts/me", login.get_me, "whose token that is"),
-    Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id"),
-    Route("GET", "/platform/token/validate", login.get_validate, "whether the token counts"),
-    Route("POST", "/platform/login", login.post_login, "a token for a name and a password"),
-    Route("POST", "/platform/file/upload/prepare", files.prepare, "where to send a file, and a token to ingest it by"),
-    Route("POST", "/platform/file/upload/{token}", files.post_form, "send the file as a form"),
-    Route("GET", "/platform/file/upload/{token}", files.get, "the file, or how far it came"),
-    Route("PATCH", "/platform/file/upload/{token}", files.append, "send more of the file"),
-    Route("DELETE", "/platform/file/upload/{token}", files.cancel, "give the file up"),
-    Route("GET", "/system/health", health.get_health, "that the process answers"),
-    Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used"),
-    Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators"),
-    Route("GET", "/system/schemas/{schema}", reports.get_schema, "the JSON Schema of verification reports"),
-    Route("GET", "/metrics", health.get_metrics, "metrics for Prometheus"),
-    Route("GET", KEYS_PATH, attestations.get_keys, "the keys that verdicts are signed with here"),
-    Route("GET", "/static/{name}", static.get_static, "the style and the scripts of pages"),
-    Route("GET", "/system/info", health.get_system_info, "what runs here"),
+    Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts", ANYONE),
+    Route("GET", "/accounts/me", login.get_me, "whose token that is", OfNode(Who.ACCOUNT, told="Unauthenticated")),
+    Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id", ANYONE),
+    Route("GET", "/platform/token/validate", login.get_validate, "whether the token counts", SIGNING_IN),
+    Route("POST", "/platform/login", login.post_login, "a token for a name and a password", SIGNING_IN),
+    Route(
+        "POST",
+        "/platform/file/upload/prepare",
+        files.prepare,
+        "where to send a file, and a token to ingest it by",
+        _SENDING_FILES,
+    ),
+    Route("POST", "/platform/file/upload/{token}", files.post_form, "send the file as a form", _SENDING_FILES),
+    Route("GET", "/platform/file/upload/{token}", files.get, "the file, or how far it came", ANYONE),
+    Route("PATCH", "/platform/file/upload/{token}", files.append, "send more of the file", _SENDING_FILES),
+    Route("DELETE", "/platform/file/upload/{token}", files.cancel, "give the file up", _SENDING_FILES),
+    Route("GET", "/system/health", health.get_health, "that the process answers", UNASKED),
+    Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used", UNASKED),
+    Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators", ADMIN),
+    Route("GET", "/system/schemas/{schema}", reports.get_schema, "the JSON Schema of verification reports", UNASKED),
+    Route(
+        "GET",
+        "/metrics",
+        health.get_metrics,
+        "metrics for Prometheus",
+        OfNode(Who.ADMIN, Scope.READ, unless=health.metrics_are_public),
+    ),
+    Route("GET", KEYS_PATH, attestations.get_keys, "the keys that verdicts are signed with here", UNASKED),
+    Route("GET", "/static/{name}", static.get_static, "the style and the scripts of pages", UNASKED),
+    Route("GET", "/system/info", health.get_system_info, "what runs here", UNASKED),
 )
 IPFS_ROUTES: Final = (
-    Route("GET", "/ipfs/{cid}", ipfs.get_ipfs, "a block, an archive or a file by CID"),
-    Route("GET", "/ipfs/{cid}/{path:.*}", ipfs.get_ipfs, "the same below a folder"),
-    Route("GET", "/ipns/{name}", ipfs.get_ipns, "the record of a name, or what it points to"),
-    Route("GET", "/ipns/{name}/{path:.*}", ipfs.get_ipns, "the same below a folder"),
-    Route("GET", "/routing/v1/providers/{cid}", routing.get_providers, "who has a CID: this server, or nobody"),
-    Route("GET", "/routing/v1/ipns/{name}", routing.get_ipns_record, "the record of a name"),
+    Route("GET", "/ipfs/{cid}", ipfs.get_ipfs, "a block, an archive or a file by CID", ANYONE),
+    Route("GET", "/ipfs/{cid}/{path:.*}", ipfs.get_ipfs, "the same below a folder", ANYONE),
+    Route("GET", "/ipns/{name}", ipfs.get_ipns, "the record of a name, or what it points to", ANYONE),
+    Route("GET", "/ipns/{name}/{path:.*}", ipfs.get_ipns, "the same below a folder", ANYONE),
+    Route("GET", "/routing/v1/providers/{cid}", routing.get_providers, "who has a CID: this server, or nobody", ANYONE),
+    Route("GET", "/routing/v1/ipns/{name}", routing.get_ipns_record, "the record of a name", ANYONE),
 )
 """Routes of a server that provides for IPFS. Accounts, or in single tenancy datasets, called like them are hidden."""
 
 # What is asked for most stands first: they are tried one after another.
 DATASET_ROUTES: Final = (
-    Route("GET", "/blocks/{hash}", simple.get_block, "a metadata block, byte for byte"),
-    Route("GET", "/refs/{ref}", simple.get_ref, "where a head points"),
-    Route("GET", "/data/{hash}", simple.get_data, "a data slice"),
-    Route("PUT", "/data/{hash}", simple.put_data, "send a data slice"),
-    Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint"),
-    Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint"),
+    Route("GET", "/blocks/{hash}", simple.get_block, "a metadata block, byte for byte", Access.READ),
+    Route(
+        "GET", "/refs/{ref}", simple.get_ref, "where a head points", OfDataset(Access.READ, more=simple.access_to_ref)
+    ),
+    Route("GET", "/data/{hash}", simple.get_data, "a data slice", OfDataset(Access.READ, pending=True)),
+    Route("PUT", "/data/{hash}", simple.put_data, "send a data slice", _SENDING),
+    Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint", OfDataset(Access.READ, pending=True)),
+    Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint", _SENDING),
     Route("GET", "/reports", reports.get_reports, "what verifications found, and how the verdict changed", Access.READ),
     Route("GET", "/reports/{hash}", reports.get_report, "one verification report", Access.READ),
-    Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went"),
-    Route("PUT", "/schedule", schedules.put_schedule, "poll the dataset by a schedule"),
-    Route("DELETE", "/schedule", schedules.delete_schedule, "poll it no longer"),
+    Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went", Access.READ),
+    Route("PUT", "/schedule", schedules.put_schedule, "poll the dataset by a schedule", Access.MAINTAIN),
+    Route("DELETE", "/schedule", schedules.delete_schedule, "poll it no longer", Access.MAINTAIN),
     Route("GET", "/badge.svg", badges.get_svg, "a badge that says how the dataset stands", Access.READ),
     Route("GET", "/badge.json", badges.get_json, "the same for shields.io", Access.READ),
     Route("GET", "/attestations", attestations.get_attestations, "signed verdicts on the dataset", Access.READ),
     Route(
         "GET", "/gate", gates.get_gate, "whether pushes are verified first, and how the last one fared", Access.WRITE
     ),
-    Route("PUT", "/gate", gates.put_gate, "verify pushes before they count", Access.WRITE),
-    Route("DELETE", "/gate", gates.delete_gate, "let pushes count at once", Access.WRITE),
+    Route("PUT", "/gate", gates.put_gate, "verify pushes before they count", Access.MAINTAIN),
+    Route("DELETE", "/gate", gates.delete_gate, "let pushes count at once", Access.MAINTAIN),
     Route("POST", "/gate", gates.post_gate, "verify what is staged once more", Access.WRITE),
-    Route("GET", "/alert", alerts.get_alert, "who is told when the verdict changes", Access.WRITE),
-    Route("PUT", "/alert", alerts.put_alert, "tell that address when it changes", Access.WRITE),
-    Route("DELETE", "/alert", alerts.delete_alert, "tell nobody", Access.WRITE),
+    Route("GET", "/alert", alerts.get_alert, "who is told when the verdict changes", Access.MAINTAIN),
+    Route("PUT", "/alert", alerts.put_alert, "tell that address when it changes", Access.MAINTAIN),
+    Route("DELETE", "/alert", alerts.delete_alert, "tell nobody", Access.MAINTAIN),
     Route("POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE),
     Route("GET", "/verify", verification.get_verify, "how its verification stands", Access.READ),
     Route("GET", "/verify/{run}", verification.get_run, "how that run stands", Access.READ),
     Route("GET", "/verify/{run}/events", verification.get_events, "the same as it goes on (SSE)", Access.READ),
-    Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset"),
-    Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)"),
-    Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)"),
-    Route("POST", "/ingest", ingest.post_ingest, "add data by the push source of the dataset"),
-    Route("POST", "/uploads/{kind}/{hash}", uploads.begin, "begin a resumable upload of an object"),
-    Route("GET", "/uploads/{upload}", uploads.look, "how far a resumable upload came"),
-    Route("PATCH", "/uploads/{upload}", uploads.append, "continue a resumable upload; the last bytes publish it"),
-    Route("DELETE", "/uploads/{upload}", uploads.cancel, "give a resumable upload up"),
+    Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset", Access.READ),
+    Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)", Access.READ),
+    Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)", OfDataset(Access.WRITE, new=True)),
+    Route("POST", "/ingest", ingest.post_ingest, "add data by the push source of the dataset", Access.WRITE),
+    Route("POST", "/uploads/{kind}/{hash}", uploads.begin, "begin a resumable upload of an object", _SENDING),
+    Route("GET", "/uploads/{upload}", uploads.look, "how far a resumable upload came", _SENDING),
+    Route(
+        "PATCH", "/uploads/{upload}", uploads.append, "continue a resumable upload; the last bytes publish it", _SENDING
+    ),
+    Route("DELETE", "/uploads/{upload}", uploads.cancel, "give a resumable upload up", _SENDING),
 )
 
 
@@ -134,16 +153,16 @@ def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: boo
 
 def _add(application: web.Application, route: Route, path: str) -> None:
     # aiohttp joins the methods of equal paths that are added one after another, so that 405 names them all.
-    handler = route.handler if route.needs is None else _admitting(route.handler, route.needs)
+    handler = _admitting(route)
     if route.method == hdrs.METH_GET:
         application.router.add_get(path, handler)
     else:
         application.router.add_route(route.method, path, handler)
 
 
-def _admitting(handler: Handler, needs: Access) -> Handler:
+def _admitting(route: Route) -> Handler:
     async def admitted(request: web.Request) -> web.StreamResponse:
-        request[VISIT] = await visit(request, needs)
-        return await handler(request)
+        await admit(request, route.needs)
+        return await route.handler(request)
 
     return admitted

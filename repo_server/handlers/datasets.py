@@ -9,21 +9,19 @@ from aiohttp import web
 from catalog.permissions import Access
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedIdentifier
-from repo_server.gate import access_of, caller_of
+from repo_server.gate import CALLER, access_of
 from repo_server.problems import json_response, message, worded
 from repo_server.services import SERVICES
 
 
 async def get_info(request: web.Request) -> web.StreamResponse:
     """``GET /info``."""
-    await caller_of(request)
     return json_response({"isMultiTenant": request.app[SERVICES].settings.multi_tenant})
 
 
 async def get_dataset(request: web.Request) -> web.StreamResponse:
     """``GET /datasets/{did}``: under which name the dataset lies, if the caller may know."""
-    services = request.app[SERVICES]
-    caller = await caller_of(request)
+    services, caller = request.app[SERVICES], request[CALLER]
     try:
         dataset_id = DatasetId.from_text(request.match_info["did"])
     except MalformedIdentifier as error:

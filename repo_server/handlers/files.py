@@ -11,14 +11,12 @@ from typing import Final
 from aiohttp import BodyPartReader, web
 
 from catalog.accounts import Account
-from catalog.tokens import Scope
 from opendatafabric.errors import AccessDenied, LimitExceeded, MalformedInput, SizeMismatch
 from opendatafabric.limits import FILE_UPLOADS_MAX, READ_CHUNK_BYTES
 from repo_server.body import announced_length, patiently, pieces_of
-from repo_server.gate import Refused, caller_of
+from repo_server.gate import CALLER
 from repo_server.handlers.uploads import COMPLETE, LENGTH, OFFSET, number_in, state_of
-from repo_server.identity import NO_TOKEN
-from repo_server.problems import json_response, message
+from repo_server.problems import json_response
 from repo_server.services import SERVICES, Services
 from repo_server.upload_tokens import FileUpload, checked_name, token_of, upload_id_in
 from storage.uploads import Upload, Uploads
@@ -30,7 +28,7 @@ _FORM_BYTES_MAX: Final = 64 * 1024
 async def prepare(request: web.Request) -> web.StreamResponse:
     """``POST /platform/file/upload/prepare``: where the file goes, and the token to name it by."""
     services = request.app[SERVICES]
-    account, bearer = await _writer(request)
+    account, bearer = _account_of(request), request[CALLER].token
     length = request.query.get("contentLength", "")
     if not (length.isascii() and length.isdecimal() and len(length) < len(str(2**63))):
         raise MalformedInput("contentLength is missing or no number")
@@ -80,7 +78,6 @@ async def append(request: web.Request) -> web.StreamResponse:
 
 async def get(request: web.Request) -> web.StreamResponse:
     """``GET``: the file, for everybody who knows the token; 204 with the offset while it is not whole."""
-    await caller_of(request)
     uploads, upload = await found_upload(request.app[SERVICES], request.match_info["token"])
     if upload.offset < upload.size:
         return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
@@ -118,20 +115,15 @@ def require_owner(upload: Upload, account: Account) -> None:
 
 
 async def _own(request: web.Request) -> tuple[Uploads, Upload]:
-    account, _ = await _writer(request)
     uploads, upload = await found_upload(request.app[SERVICES], request.match_info["token"])
-    require_owner(upload, account)
+    require_owner(upload, _account_of(request))
     return uploads, upload
 
 
-async def _writer(request: web.Request) -> tuple[Account, str | None]:
-    """The account of the caller, who may write somewhere, and the token it came with."""
-    caller = await caller_of(request, anonymous_too=True)
-    if caller.authenticated is None:
-        raise Refused(message(caller.reason or NO_TOKEN, HTTPStatus.UNAUTHORIZED))
-    if Scope.WRITE not in caller.authenticated.scopes:
-        raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
-    return caller.authenticated.account, caller.token
+def _account_of(request: web.Request) -> Account:
+    account = request[CALLER].account
+    assert account is not None  # nobody else is let through
+    return account
 
 
 async def _begun(services: Services, file: FileUpload, size: int) -> Upload:

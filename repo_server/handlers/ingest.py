@@ -14,7 +14,6 @@ from aiohttp import web
 
 from catalog.accounts import Account
 from catalog.ingest_plans import IngestKey
-from catalog.permissions import Access
 from opendatafabric.errors import MalformedInput, NotFound, SizeMismatch, UnsupportedOperation
 from opendatafabric.instant import Instant
 from opendatafabric.limits import IDEMPOTENCY_KEY_CHARS_MAX
@@ -24,7 +23,7 @@ from pipeline.ingest import Given
 from pipeline.ingest_request import Source
 from pipeline.push_sources import format_of_file, format_of_media_type, push_source
 from repo_server.body import length_if_announced, pieces_of
-from repo_server.gate import Refused, Visit, visit
+from repo_server.gate import VISIT, Refused, Visit
 from repo_server.handlers.files import found_upload, require_owner
 from repo_server.head_moves import note_move
 from repo_server.ingesting import Ingested, WantedIngest
@@ -62,7 +61,7 @@ class _Parameters:
 
 async def post_ingest(request: web.Request) -> web.StreamResponse:
     """``POST ingest``: 200 once the data are in, or were in before."""
-    found = await visit(request, Access.WRITE)
+    found = request[VISIT]
     found.dataset.entry.dataset.writable_objects()
     token = request.query.get("uploadToken")
     return await (_from_body(request, found) if token is None else _from_upload(request, found, token))

@@ -14,7 +14,6 @@ from typing import Final
 
 from aiohttp import web
 
-from catalog.permissions import Access
 from opendatafabric.errors import MalformedIdentifier, NotFound, ObjectNotFound
 from opendatafabric.ipfs.car import car_header, car_section, write_car
 from opendatafabric.ipfs.cid import Block, Cid, Codec, HashFunction
@@ -22,7 +21,7 @@ from opendatafabric.ipfs.ipns import IpnsName
 from opendatafabric.ipfs.unixfs import Kind, read_unixfs
 from opendatafabric.ipfs.walk import WHOLE, Range, Scope, file_size, resolve, walk_dag
 from opendatafabric.limits import OBJECT_BYTES_MAX
-from repo_server.gate import Refused, caller_of, visit
+from repo_server.gate import CALLER, VISIT, Refused
 from repo_server.ipfs.asked import MEDIA_TYPES, EntityBytes, Form, entity_bytes_of, form_of, scope_of
 from repo_server.ipfs.provider import Found, Shelf
 from repo_server.ipfs.publishing import TTL_S
@@ -54,14 +53,14 @@ class _Asked:
 
 async def get_ipfs(request: web.Request) -> web.StreamResponse:
     """``GET /ipfs/{cid}`` and ``GET /ipfs/{cid}/{path}``."""
-    shelf = await shelf_of(request)
+    shelf = shelf_of(request)
     root = cid_of(request)
     return await _answer(request, _Asked(shelf, root, _parts(request), _path(request, "ipfs"), IMMUTABLE))
 
 
 async def get_ipns(request: web.Request) -> web.StreamResponse:
     """``GET /ipns/{name}`` and ``GET /ipns/{name}/{path}``."""
-    shelf = await shelf_of(request)
+    shelf = shelf_of(request)
     record = await shelf.record_of(ipns_name_of(request))
     if form_of(request) is Form.RECORD:
         return record_response(request, record.name, record.signed)
@@ -71,7 +70,7 @@ async def get_ipns(request: web.Request) -> web.StreamResponse:
 
 async def get_published(request: web.Request) -> web.StreamResponse:
     """``GET {dataset}/ipfs``: under which CID and name the dataset lies in IPFS."""
-    found = await visit(request, Access.READ)
+    found = request[VISIT]
     services, dataset_id = found.services, found.dataset.entry.id
     tree = await services.catalog.ipfs.latest_tree(dataset_id) if services.publisher else None
     record = await services.catalog.ipns.of_dataset(dataset_id)
@@ -84,9 +83,9 @@ async def get_published(request: web.Request) -> web.StreamResponse:
     )
 
 
-async def shelf_of(request: web.Request) -> Shelf:
+def shelf_of(request: web.Request) -> Shelf:
     """What the caller of ``request`` may read."""
-    return Shelf(request.app[SERVICES], await caller_of(request))
+    return Shelf(request.app[SERVICES], request[CALLER])
 
 
 def cid_of(request: web.Request) -> Cid:

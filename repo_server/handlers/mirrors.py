@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from repo_server.gate import require_admin
 from repo_server.mirror_states import plain_mirror
 from repo_server.problems import json_response
 from repo_server.services import SERVICES
@@ -12,7 +11,6 @@ from repo_server.services import SERVICES
 
 async def get_mirrors(request: web.Request) -> web.StreamResponse:
     """``GET /system/mirrors``."""
-    await require_admin(request)
     services = request.app[SERVICES]
     mirrors = services.catalog.mirrors
     now = services.now()

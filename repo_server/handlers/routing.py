@@ -19,7 +19,7 @@ _NDJSON: Final = "application/x-ndjson"
 
 async def get_providers(request: web.Request) -> web.StreamResponse:
     """``GET /routing/v1/providers/{cid}``."""
-    shelf = await shelf_of(request)
+    shelf = shelf_of(request)
     cid, asked = cid_of(request), request.query.get("filter-protocols", PROTOCOL).split(",")
     known = PROTOCOL in asked and await shelf.has(cid)
     providers = [_this_server(shelf.services)] if known else []
@@ -34,7 +34,7 @@ async def get_providers(request: web.Request) -> web.StreamResponse:
 
 async def get_ipns_record(request: web.Request) -> web.StreamResponse:
     """``GET /routing/v1/ipns/{name}``."""
-    shelf = await shelf_of(request)
+    shelf = shelf_of(request)
     record = await shelf.record_of(ipns_name_of(request))
     return record_response(request, record.name, record.signed)
 

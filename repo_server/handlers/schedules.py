@@ -23,7 +23,7 @@ from pipeline.commit import Position, position_of
 from pipeline.inputs import input_ids, unreadable
 from pipeline.transform.check import check_transform
 from repo_server.body import read_json
-from repo_server.gate import Visit, access_of, visit
+from repo_server.gate import VISIT, Visit, access_of
 from repo_server.logs import SERVER
 from repo_server.problems import json_response
 from repo_server.schedule_states import plain_schedule
@@ -41,7 +41,7 @@ _FIELDS: Final[dict[str, tuple[type, ...]]] = {
 
 async def get_schedule(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/schedule``: why a run failed is for those who may write."""
-    found = await visit(request, Access.READ)
+    found = request[VISIT]
     plain = await _plain(found, await _job_id(request, found))
     if plain["lastError"] is not None and await access_of(found.services, found.dataset, found.caller) < Access.WRITE:
         plain["lastError"] = "the last run failed"
@@ -50,7 +50,7 @@ async def get_schedule(request: web.Request) -> web.StreamResponse:
 
 async def put_schedule(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/schedule``. Of somebody who is no administrator only public places are polled."""
-    found = await visit(request, Access.WRITE)
+    found = request[VISIT]
     job_id = await _job_id(request, found)
     given = _checked(await read_json(request, found.services.settings))
     said = await said_by(found.dataset.entry.dataset, job_id.kind)  # before it is looked at: it may change meanwhile
@@ -71,7 +71,7 @@ async def put_schedule(request: web.Request) -> web.StreamResponse:
 
 async def delete_schedule(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/schedule``."""
-    found = await visit(request, Access.WRITE)
+    found = request[VISIT]
     await found.services.catalog.schedules.remove(await _job_id(request, found))
     return web.Response(status=HTTPStatus.NO_CONTENT)
 

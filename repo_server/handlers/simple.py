@@ -13,17 +13,21 @@ from opendatafabric.errors import MalformedIdentifier, ObjectNotFound, StorageEr
 from opendatafabric.layout import BLOCKS, CHECKPOINTS, DATA
 from opendatafabric.multihash import Multihash
 from repo_server.body import announced_length, pieces_of
-from repo_server.gate import Refused, Visit, visit
+from repo_server.gate import VISIT, Refused, Visit
 from repo_server.object_response import send_object
 from repo_server.problems import message, worded
 from repo_server.stored_response import send_stored
 from storage.quarantine import receive_object
 
 
+def access_to_ref(request: web.Request) -> Access:
+    """What waits behind a gate is for those who may write."""
+    return Access.WRITE if request.match_info["ref"] == STAGING else Access.READ
+
+
 async def get_ref(request: web.Request) -> web.StreamResponse:
     """``GET refs/{ref}``: the hash as 69 bytes of text."""
-    block_ref = request.match_info["ref"]
-    found = await visit(request, Access.WRITE if block_ref == STAGING else Access.READ)
+    found, block_ref = request[VISIT], request.match_info["ref"]
     if block_ref not in {HEAD, STAGING}:
         return message("Specified block reference not found", HTTPStatus.NOT_FOUND)
     head = await _head_of(found, block_ref)
@@ -37,17 +41,17 @@ async def get_ref(request: web.Request) -> web.StreamResponse:
 
 async def get_block(request: web.Request) -> web.StreamResponse:
     """``GET blocks/{hash}``: the bytes that were pushed."""
-    return await _get(request, BLOCKS, pending=False)
+    return await _get(request, BLOCKS)
 
 
 async def get_data(request: web.Request) -> web.StreamResponse:
     """``GET data/{hash}``."""
-    return await _get(request, DATA, pending=True)
+    return await _get(request, DATA)
 
 
 async def get_checkpoint(request: web.Request) -> web.StreamResponse:
     """``GET checkpoints/{hash}``."""
-    return await _get(request, CHECKPOINTS, pending=True)
+    return await _get(request, CHECKPOINTS)
 
 
 async def put_data(request: web.Request) -> web.StreamResponse:
@@ -72,9 +76,8 @@ async def _head_of(found: Visit, block_ref: str) -> Multihash | None:
         raise StorageError(f"the {block_ref} of {found.alias} is damaged", hint="odf fsck") from error
 
 
-async def _get(request: web.Request, folder: str, *, pending: bool) -> web.StreamResponse:
-    found = await visit(request, Access.READ, pending=pending)
-    physical_hash = hash_of(request)
+async def _get(request: web.Request, folder: str) -> web.StreamResponse:
+    found, physical_hash = request[VISIT], hash_of(request)
     entry = found.dataset.entry
     objects, key = entry.dataset.objects, f"{folder}/{physical_hash}"
     path = objects.local_path(key)
@@ -88,8 +91,7 @@ async def _get(request: web.Request, folder: str, *, pending: bool) -> web.Strea
 
 
 async def _put(request: web.Request, folder: str) -> web.StreamResponse:
-    found = await visit(request, Access.WRITE, pending=True)
-    physical_hash = hash_of(request)
+    found, physical_hash = request[VISIT], hash_of(request)
     settings = found.services.settings
     length = announced_length(request, settings.object_bytes_max)
     store = found.dataset.entry.dataset.writable_objects()

@@ -12,7 +12,6 @@ from aiohttp import web
 from catalog.accounts import Account
 from catalog.datasets import DatasetRecord
 from catalog.jobs import PROMOTE, VERIFY, JobId
-from catalog.permissions import Access
 from catalog.run_times import Schedule
 from catalog.tokens import Scope
 from catalog.visibility import Visibility
@@ -20,7 +19,7 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, RefCollision
 from opendatafabric.multihash import Multihash
 from repo_server.conversations import conversation
-from repo_server.gate import Refused, Visit, visit, visit_for_push
+from repo_server.gate import VISIT, Refused, Visit
 from repo_server.head_moves import note_move
 from repo_server.measuring import measured
 from repo_server.object_urls import OwnUrls
@@ -43,7 +42,7 @@ _VERSION: Final = re.compile(r"\d{1,9}", re.ASCII)
 
 async def pull(request: web.Request) -> web.StreamResponse:
     """``GET pull``, a WebSocket."""
-    found = await visit(request, Access.READ)
+    found = request[VISIT]
     check_handshake(request)
     _check_version(request)
     services, silence_s = found.services, found.services.settings.pull_silence_s
@@ -55,7 +54,7 @@ async def pull(request: web.Request) -> web.StreamResponse:
 
 async def push(request: web.Request) -> web.StreamResponse:
     """``GET push``, a WebSocket; a dataset that is not there is made when the push is complete."""
-    found = await visit_for_push(request)
+    found = request[VISIT]
     check_handshake(request)
     if found.hosted is None and found.caller.account is None:
         raise Refused(message("Unauthenticated", HTTPStatus.UNAUTHORIZED))

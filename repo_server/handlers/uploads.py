@@ -11,11 +11,10 @@ from typing import Final
 
 from aiohttp import web
 
-from catalog.permissions import Access
 from opendatafabric.errors import ObjectNotFound, UnsupportedOperation
 from opendatafabric.layout import CHECKPOINTS, DATA, parse_key
 from repo_server.body import announced_length, pieces_of
-from repo_server.gate import Refused, Visit, visit
+from repo_server.gate import VISIT, Refused, Visit
 from repo_server.handlers.simple import hash_of
 from repo_server.problems import plain
 from storage.local.objects import LocalObjectStore
@@ -30,7 +29,7 @@ _NUMBER_CHARS_MAX: Final = 18
 
 async def begin(request: web.Request) -> web.StreamResponse:
     """``POST uploads/{data|checkpoints}/{hash}``: 201 with ``Location``, or 200 when the object is here already."""
-    found = await visit(request, Access.WRITE, pending=True)
+    found = request[VISIT]
     if request.match_info["kind"] not in {DATA, CHECKPOINTS}:
         raise Refused(plain("Not Found", HTTPStatus.NOT_FOUND))
     key = f"{request.match_info['kind']}/{hash_of(request)}"
@@ -45,14 +44,14 @@ async def begin(request: web.Request) -> web.StreamResponse:
 
 async def look(request: web.Request) -> web.StreamResponse:
     """``GET`` or ``HEAD uploads/{id}``: the offset."""
-    found = await visit(request, Access.WRITE, pending=True)
+    found = request[VISIT]
     upload = await _uploads(found).find(request.match_info["upload"], now=found.services.now())
     return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
 
 
 async def append(request: web.Request) -> web.StreamResponse:
     """``PATCH uploads/{id}``: more bytes from ``Upload-Offset`` on; 204 while there are some to come, then 200."""
-    found = await visit(request, Access.WRITE, pending=True)
+    found = request[VISIT]
     settings, uploads, now = found.services.settings, _uploads(found), found.services.now
     offset = number_in(request, OFFSET)
     announced_length(request, settings.object_bytes_max)
@@ -67,7 +66,7 @@ async def append(request: web.Request) -> web.StreamResponse:
 
 async def cancel(request: web.Request) -> web.StreamResponse:
     """``DELETE uploads/{id}``."""
-    found = await visit(request, Access.WRITE, pending=True)
+    found = request[VISIT]
     await _uploads(found).cancel(request.match_info["upload"])
     return web.Response(status=HTTPStatus.NO_CONTENT)
 

@@ -35,10 +35,11 @@ def record(visibility: Visibility) -> DatasetRecord:
         (OTHER, None, Access.NONE, Access.READ),
         (OTHER, Role.READER, Access.READ, Access.READ),
         (OTHER, Role.EDITOR, Access.WRITE, Access.WRITE),
-        (OTHER, Role.MAINTAINER, Access.WRITE, Access.WRITE),
-        (OWNER, None, Access.WRITE, Access.WRITE),
-        (OWNER, Role.READER, Access.WRITE, Access.WRITE),
-        (ADMIN, None, Access.WRITE, Access.WRITE),
+        (OTHER, Role.MAINTAINER, Access.MAINTAIN, Access.MAINTAIN),
+        (OTHER, Role.OWNER, Access.OWN, Access.OWN),
+        (OWNER, None, Access.OWN, Access.OWN),
+        (OWNER, Role.READER, Access.OWN, Access.OWN),
+        (ADMIN, None, Access.OWN, Access.OWN),
     ],
 )
 def test_access_follows_the_table(who: Account | None, role: Role | None, private: Access, public: Access) -> None:
