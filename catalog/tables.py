@@ -221,17 +221,6 @@ stored_refs: Final = Table(
     Column("head", String, nullable=False),
 )
 
-audit: Final = Table(
-    "audit",
-    METADATA,
-    Column("id", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("action", String, nullable=False),
-    Column("subject", String, nullable=False),
-    Column("details", String, nullable=False),
-    Column("hash", String, nullable=False),
-)
-
 scrubs: Final = Table(
     "scrubs",
     METADATA,

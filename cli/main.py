@@ -13,6 +13,7 @@ from typing import Final
 
 import typer
 
+from cli.auditing import AuditedCommand
 from cli.exit_codes import ExitCode, exit_code_of
 from cli.output import print_error, print_note
 from opendatafabric.errors import OdfError
@@ -69,9 +70,11 @@ def build_app(argv: Sequence[str]) -> typer.Typer:
     for name in names:
         module = importlib.import_module(f"cli.commands.{name.replace('-', '_')}")
         if getattr(module, "IS_GROUP", False):
+            for command in module.app.registered_commands:
+                command.cls = AuditedCommand
             app.add_typer(module.app, name=name)
         else:
-            app.command(name)(module.command)
+            app.command(name, cls=AuditedCommand)(module.command)
     return app
 
 

@@ -11,20 +11,14 @@ which is also what JSON and YAML call them.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from io import BufferedIOBase
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, cast
 
 from opendatafabric.errors import OdfError
-
-_CONTROLS: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
-"""What is no text: C0 but tab and end of line, DEL, C1, other ends of lines, overrides of the direction."""
-
-_NOT_TEXT: Final = re.compile(f"[{_CONTROLS}]")
-_NOT_IN_CELLS: Final = re.compile(f"[{_CONTROLS}\t\n]")
+from opendatafabric.visible import visible, visible_in_line
 
 
 def print_line(text: str) -> None:
@@ -36,11 +30,6 @@ def print_text(text: str) -> None:
     """A document for programs too, with a newline at its end if it has none: exact unless it goes to a terminal."""
     ended = text if text.endswith("\n") else text + "\n"
     sys.stdout.write(visible(ended) if sys.stdout.isatty() else ended)
-
-
-def visible(text: str) -> str:
-    """Text with everything in it that a terminal would obey as an escape."""
-    return _NOT_TEXT.sub(_escaped, text)
 
 
 def stdout_for_records() -> AbstractContextManager[BinaryIO]:
@@ -98,7 +87,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """The heading and the rows in aligned columns, two blanks between them."""
-    lines = [[_NOT_IN_CELLS.sub(_escaped, cell) for cell in row] for row in (columns, *rows)]
+    lines = [[visible_in_line(cell) for cell in row] for row in (columns, *rows)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     for line in lines:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -117,10 +106,6 @@ def format_bytes(size: int) -> str:
 def _write_line(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
 
 
 def _bold(text: str) -> str:

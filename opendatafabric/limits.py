@@ -1,6 +1,7 @@
 """Every maximum of the system: a name, a unit in the name, a reason. Nothing here is read from the environment.
 
-Those of polled sources are in ``source_limits.py``, those of reports in ``report_limits.py``."""
+Those of polled sources are in ``source_limits.py``, those of reports in ``report_limits.py``, those of a server that
+strangers use in ``server_limits.py``."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_every_damage_is_healed_and_written_to_the_trail(folder: Path) -> None:
         f"healed a: {key}" for key in (BLOCKS[2], BLOCKS[0], SLICE)
     ]
     entries = odf("audit", "list", "--repo", folder.parent, "--json").json()["entries"]  # type: ignore[index]
-    assert {entry["action"] for entry in entries} == {"healed"}
+    assert {entry["action"] for entry in entries} == {"healed", "odf fsck"}
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
@@ -74,7 +74,7 @@ def test_one_dataset_of_a_repository_is_healed_by_its_name(folder: Path) -> None
     (folder / SLICE).unlink()
     assert odf("fsck", "a", "--repair", "--from", copies(folder), "--repo", folder.parent).code == 0
     entries = odf("audit", "list", "--repo", folder.parent, "--json").json()["entries"]  # type: ignore[index]
-    assert [entry["details"]["key"] for entry in entries] == [SLICE]
+    assert [entry["details"]["key"] for entry in entries if entry["action"] == "healed"] == [SLICE]
 
 
 def test_what_no_copy_has_stays_damaged_and_ends_with_3(folder: Path) -> None:

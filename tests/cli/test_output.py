@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from cli import output
 from opendatafabric.errors import ChainError, HashMismatch
+from opendatafabric.visible import visible
 
 
 def test_an_error_tells_what_was_expected_and_found_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +98,6 @@ def test_documents_and_records_are_exact_unless_they_go_to_a_terminal(
 
 @given(text=st.text())
 def test_whatever_is_printed_holds_no_control(text: str) -> None:
-    shown = output.visible(text)
+    shown = visible(text)
     assert not [mark for mark in shown if unicodedata.category(mark) == "Cc" and mark not in "\t\n"]
     assert len(shown) >= len(text)
