@@ -6,7 +6,6 @@ not their values. Commands over a server's address are in the log of that server
 
 from __future__ import annotations
 
-import asyncio
 import os
 import pwd
 from typing import Any, Final
@@ -84,6 +83,8 @@ def _write_down(context: typer.Context, outcome: str) -> None:
     options = [f"--{name.replace('_', '-')}" for name in sorted(_given(context) - _NOT_SHOWN)]
     details = {"by": "command", "user": pwd.getpwuid(os.getuid()).pw_name, "options": options, "outcome": outcome}
     subject = " ".join(_arguments(context))
+    import asyncio  # noqa: PLC0415 - costs 30 ms
+
     try:
         asyncio.run(_append(context.params[_REPOSITORY], context.command_path, subject, details))
     except OdfError as error:

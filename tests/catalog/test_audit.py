@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from catalog.audit import ARCHIVED, Deed
 from catalog.audit_chain import BEGINNING, AuditEntry, ChainCheck, ChainPlace, entry_after, entry_from_json
 from catalog.audit_files import archive, check_file, line_of
+from catalog.audit_tables import TRIGGERS
 from catalog.catalog import Catalog, open_catalog
 from opendatafabric.errors import Conflict, HashMismatch, MalformedInput, NotFound, StorageError
 from opendatafabric.server_limits import AUDIT_LINE_BYTES_MAX, AUDIT_TEXT_CHARS_MAX
 from tests.catalog.conftest import Clock
-
-TRIGGERS = ("audit_no_update", "audit_no_delete", "audit_archives_no_update", "audit_archives_no_delete")
 
 
 def tamper(folder: Path, *statements: str) -> None:

@@ -5,19 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from catalog.audit_tables import TRIGGERS
+
 revision = "0018"
 down_revision = "0017"
-
-_REFUSALS = (
-    ("audit_no_update", "UPDATE ON audit", ""),
-    (
-        "audit_no_delete",
-        "DELETE ON audit",
-        "WHEN OLD.id > (SELECT COALESCE(MAX(last_id), 0) FROM audit_archives)",
-    ),
-    ("audit_archives_no_update", "UPDATE ON audit_archives", ""),
-    ("audit_archives_no_delete", "DELETE ON audit_archives", ""),
-)
 
 
 def upgrade() -> None:
@@ -29,13 +20,12 @@ def upgrade() -> None:
         sa.Column("at", sa.Float, nullable=False),
         sa.Column("file_hash", sa.String, nullable=False),
     )
-    for name, event, condition in _REFUSALS:
-        refusal = "SELECT RAISE(ABORT, 'the audit log can only be added to')"
-        op.execute(f"CREATE TRIGGER {name} BEFORE {event} {condition} BEGIN {refusal}; END")
+    for name, does in TRIGGERS.items():
+        op.execute(f"CREATE TRIGGER {name} {does}")
 
 
 def downgrade() -> None:
     """Drop them."""
-    for name, _, _ in _REFUSALS:
+    for name in TRIGGERS:
         op.execute(f"DROP TRIGGER {name}")
     op.drop_table("audit_archives")
