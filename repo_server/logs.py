@@ -16,7 +16,7 @@ SERVER: Final = logging.getLogger("odf.server")
 _SECRETS: Final = re.compile(
     r"ka_[0-9a-z]{8,}"
     r"|eyJ[\w-]+\.[\w-]+\.[\w-]*"
-    r"|(?<=bearer )[^\s'\",]+"
+    r"|(?<=bearer )(?!token header)[^\s'\",]+"
     r"|(?<=bearer%20)[^\s'\",]+"
     r"|(?<=\"password\":)\s*\"(?:[^\"\\]|\\.)*\""
     r"|(?<=://)[^/\s:@]*:[^/\s@]*(?=@)",

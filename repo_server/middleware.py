@@ -15,14 +15,19 @@ from aiohttp import web
 
 from opendatafabric.errors import OdfError
 from repo_server.conversations import ANSWERED
+from repo_server.error_table import status_of
+from repo_server.http_errors import ServerBusy
 from repo_server.logs import REQUESTS, SERVER
-from repo_server.problems import Refused, json_response, plain, problem, status_of
+from repo_server.problems import Refused, json_response, plain, problem, refusal_as_problem
 from repo_server.services import SERVICES
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 REQUEST_ID: Final = "X-Request-Id"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _CLIENT_GONE: Final = 499
+REFERENCE_HANDLERS: Final[web.AppKey[set[object]]] = web.AppKey("reference_handlers", set[object])
+"""What answers the routes that the reference has too."""
+
 _PROCESS: Final = secrets.token_hex(4)
 _NUMBERS: Final = itertools.count(1)
 _EXPOSED: Final = "ETag, Content-Range, Accept-Ranges, Location, Upload-Offset, Upload-Length, X-Request-Id"
@@ -61,30 +66,39 @@ async def _answered(request: web.Request, handler: Handler, request_id: str) -> 
         return _preflight()
     services = request.app[SERVICES]
     if services.busy():
-        return plain("Too many requests at once", HTTPStatus.SERVICE_UNAVAILABLE)
+        return problem(ServerBusy("too many requests at once"), request_id)
     services.requests += 1
     try:
-        return await _handled(request, handler)
-    except OdfError as error:
-        if status_of(error) is HTTPStatus.INTERNAL_SERVER_ERROR:
-            SERVER.error("a request failed: %s", error, exc_info=error, extra={"fields": {"request_id": request_id}})
-        return problem(error)
+        return await _handled(request, handler, request_id)
     except (ConnectionError, asyncio.CancelledError):
         raise
+    except OdfError as error:
+        if status_of(type(error)) is not HTTPStatus.INTERNAL_SERVER_ERROR:
+            return problem(error, request_id)
+        SERVER.error("a request failed: %s", error, exc_info=error, extra={"fields": {"request_id": request_id}})
+        failed = web.Response(status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        return failed if speaks_as_reference(request) else problem(error, request_id)
     except Exception as error:
         SERVER.error("a request crashed", exc_info=error, extra={"fields": {"request_id": request_id}})
-        return json_response({"error": "Internal Server Error"}, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        crashed = json_response({"error": "Internal Server Error"}, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        return crashed if speaks_as_reference(request) else problem(OdfError("crashed"), request_id)
     finally:
         services.requests -= 1
 
 
-async def _handled(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _handled(request: web.Request, handler: Handler, request_id: str) -> web.StreamResponse:
     try:
         return await handler(request)
     except Refused as refused:
-        return refused.response
+        bare = speaks_as_reference(request)
+        return refused.response if bare else refusal_as_problem(refused.response, request_id)
     except web.HTTPException as error:
         return _of_the_router(error)
+
+
+def speaks_as_reference(request: web.Request) -> bool:
+    """Whether clients of the reference call this route, and know its refusals in their own form."""
+    return request.match_info.handler in request.app[REFERENCE_HANDLERS]
 
 
 def _of_the_router(error: web.HTTPException) -> web.Response:

@@ -1,4 +1,9 @@
-"""From an error to an answer: one table. Bodies are ``{"message": …}`` as in the reference, with our code and hint."""
+"""From an error to an answer: problem documents (RFC 9457), but where the reference's clients know another form.
+
+A document has our fields beside those of the RFC: ``code``, ``retryable``, ``hint``, ``expected``, ``found``, and
+``message``, which is where clients of the reference look. Handlers raise errors; ``Refused`` is for answers whose form
+the protocol gives, and is turned into a document on routes that are ours alone.
+"""
 
 from __future__ import annotations
 
@@ -6,54 +11,85 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import orjson
-from aiohttp import web
+from aiohttp import hdrs, web
 
-from opendatafabric import errors
+from opendatafabric.errors import (
+    AccessDenied,
+    AuthenticationRequired,
+    Conflict,
+    LimitExceeded,
+    MalformedInput,
+    NotFound,
+    OdfError,
+)
+from repo_server.error_table import TYPES_PATH, error_type_of, status_of
+from repo_server.http_errors import BodyTooSlow, NotAcceptable, ServerBusy, UnprocessableBody, UnsupportedMediaType
 from repo_server.logs import redacted
 
-_STATUS: Final[tuple[tuple[type[errors.OdfError], HTTPStatus], ...]] = (
-    (errors.LimitExceeded, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
-    (errors.ChainError, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (errors.MalformedInput, HTTPStatus.BAD_REQUEST),
-    (errors.HashMismatch, HTTPStatus.BAD_REQUEST),
-    (errors.SizeMismatch, HTTPStatus.BAD_REQUEST),
-    (errors.InvalidSignature, HTTPStatus.BAD_REQUEST),
-    (errors.ProtocolViolation, HTTPStatus.BAD_REQUEST),
-    (errors.NotFound, HTTPStatus.NOT_FOUND),
-    (errors.Conflict, HTTPStatus.CONFLICT),
-    (errors.AuthenticationRequired, HTTPStatus.UNAUTHORIZED),
-    (errors.AccessDenied, HTTPStatus.FORBIDDEN),
-    (errors.StorageFull, HTTPStatus.INSUFFICIENT_STORAGE),
-    (errors.TransientStorageError, HTTPStatus.SERVICE_UNAVAILABLE),
-    (errors.PeerUnavailable, HTTPStatus.BAD_GATEWAY),
-    (errors.EngineUnavailable, HTTPStatus.SERVICE_UNAVAILABLE),
-    (errors.UnsupportedOperation, HTTPStatus.NOT_IMPLEMENTED),
-)
-"""The first family that fits decides; what fits none is our fault."""
-
+PROBLEM: Final = "application/problem+json"
 _RETRY_AFTER_S: Final = "5"
+_FAMILIES: Final[dict[int, type[OdfError]]] = {
+    HTTPStatus.BAD_REQUEST: MalformedInput,
+    HTTPStatus.UNAUTHORIZED: AuthenticationRequired,
+    HTTPStatus.FORBIDDEN: AccessDenied,
+    HTTPStatus.NOT_FOUND: NotFound,
+    HTTPStatus.NOT_ACCEPTABLE: NotAcceptable,
+    HTTPStatus.REQUEST_TIMEOUT: BodyTooSlow,
+    HTTPStatus.CONFLICT: Conflict,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: LimitExceeded,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaType,
+    HTTPStatus.UNPROCESSABLE_ENTITY: UnprocessableBody,
+    HTTPStatus.SERVICE_UNAVAILABLE: ServerBusy,
+}
+"""What a refusal in another form is called in a document."""
 
 
-def status_of(error: errors.OdfError) -> HTTPStatus:
-    """The status that says ``error``."""
-    for family, status in _STATUS:
-        if isinstance(error, family):
-            return status
-    return HTTPStatus.INTERNAL_SERVER_ERROR
-
-
-def problem(error: errors.OdfError) -> web.Response:
-    """The answer that says ``error``; failures of ours tell no details."""
-    status = status_of(error)
+def problem(error: OdfError, request_id: str) -> web.Response:
+    """The document that says ``error``; failures of ours tell no details."""
+    status = status_of(type(error))
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
-        return web.Response(status=status)
-    headers = {"Retry-After": _RETRY_AFTER_S} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+        error = OdfError("the server failed", hint="its log has the details under the number of this request")
+    headers = {hdrs.RETRY_AFTER: _RETRY_AFTER_S} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return web.Response(
+        body=orjson.dumps(_document(error, status, request_id)), status=status, content_type=PROBLEM, headers=headers
+    )
+
+
+def refusal_as_problem(response: web.Response, request_id: str) -> web.Response:
+    """The document that says what ``response`` says in another form; its headers stay."""
+    family = _FAMILIES.get(response.status)
+    if family is None or response.content_type == PROBLEM:
+        return response
+    document = problem(family(_said_in(response) or error_type_of(family)[1].title), request_id)
+    for name, value in response.headers.items():
+        if name not in {hdrs.CONTENT_TYPE, hdrs.CONTENT_LENGTH}:
+            document.headers[name] = value
+    return document
+
+
+def _document(error: OdfError, status: HTTPStatus, request_id: str) -> dict[str, Any]:
+    code, kind = error_type_of(type(error))
     told = {name: redacted(value) if isinstance(value, str) else value for name, value in error.as_dict().items()}
-    return json_response(told, status=status, headers=headers)
+    return {
+        "type": f"{TYPES_PATH}{code}",
+        "title": kind.title,
+        "status": status,
+        "detail": told["message"],
+        "instance": request_id,
+        **told,
+    }
+
+
+def _said_in(response: web.Response) -> str | None:
+    text = response.text
+    if text and response.content_type == "application/json":
+        told = orjson.loads(text)
+        return str(told["message"]) if "message" in told else None
+    return text
 
 
 def message(text: str, status: HTTPStatus) -> web.Response:
-    """``{"message": text}``."""
+    """``{"message": text}``, as the reference has it."""
     return json_response({"message": text}, status=status)
 
 
@@ -62,7 +98,7 @@ def plain(text: str, status: HTTPStatus) -> web.Response:
     return web.Response(text=text, status=status)
 
 
-def worded(error: errors.OdfError, status: HTTPStatus) -> web.Response:
+def worded(error: OdfError, status: HTTPStatus) -> web.Response:
     """The message of an error as a line of text; what was sent may stand in it, even a secret in the wrong place."""
     return plain(redacted(error.message), status)
 
@@ -75,7 +111,7 @@ def json_response(
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, not a failure
-    """Ends the handling of a request with ``response``."""
+    """Ends the handling of a request with ``response``, or on routes of our own with a document that says the same."""
 
     def __init__(self, response: web.Response) -> None:
         super().__init__(f"answered {response.status}")

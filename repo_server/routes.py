@@ -14,12 +14,14 @@ from aiohttp import hdrs, web
 from catalog.permissions import Access
 from catalog.tokens import Scope
 from repo_server.config import Tenancy
+from repo_server.error_table import TYPES_PATH
 from repo_server.gate import admit
 from repo_server.handlers import (
     alerts,
     attestations,
     badges,
     datasets,
+    errors,
     files,
     gates,
     health,
@@ -36,6 +38,7 @@ from repo_server.handlers import (
     uploads,
     verification,
 )
+from repo_server.middleware import REFERENCE_HANDLERS
 from repo_server.needs import ADMIN, ANYONE, SIGNING_IN, UNASKED, Needs, OfDataset, OfNode, Who
 from verify.attestation.document import KEYS_PATH
 
@@ -85,6 +88,7 @@ NODE_ROUTES: Final = (
         "metrics for Prometheus",
         OfNode(Who.ADMIN, Scope.READ, unless=health.metrics_are_public),
     ),
+    Route("GET", f"{TYPES_PATH}{{code}}", errors.get_error, "what an error means", UNASKED),
     Route("GET", KEYS_PATH, attestations.get_keys, "the keys that verdicts are signed with here", UNASKED),
     Route("GET", "/static/{name}", static.get_static, "the style and the scripts of pages", UNASKED),
     Route("GET", "/system/info", health.get_system_info, "what runs here", UNASKED),
@@ -143,8 +147,30 @@ DATASET_ROUTES: Final = (
 )
 
 
+REFERENCE_PATHS: Final = frozenset(
+    {
+        "/info",
+        "/accounts/me",
+        "/datasets/{did}",
+        "/platform/token/validate",
+        "/platform/login",
+        "/platform/file/upload/prepare",
+        "/platform/file/upload/{token}",
+        "/refs/{ref}",
+        "/blocks/{hash}",
+        "/data/{hash}",
+        "/checkpoints/{hash}",
+        "/pull",
+        "/push",
+        "/ingest",
+    }
+)
+"""Routes that the reference has too: their refusals have its forms, the others' are problem documents."""
+
+
 def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: bool = False) -> None:
     """Put every route of the table into ``application``; those of the node come first."""
+    application[REFERENCE_HANDLERS] = set()
     for route in NODE_ROUTES + (IPFS_ROUTES if with_ipfs else ()):
         _add(application, route, route.path)
     for route in DATASET_ROUTES:
@@ -154,6 +180,8 @@ def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: boo
 def _add(application: web.Application, route: Route, path: str) -> None:
     # aiohttp joins the methods of equal paths that are added one after another, so that 405 names them all.
     handler = _admitting(route)
+    if route.path in REFERENCE_PATHS:
+        application[REFERENCE_HANDLERS].add(handler)
     if route.method == hdrs.METH_GET:
         application.router.add_get(path, handler)
     else:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Final
 
 from aiohttp import web
 
-from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.multihash import Multihash
 from repo_server.attestation_states import plain_attestations
-from repo_server.gate import VISIT, Refused
-from repo_server.problems import json_response, worded
+from repo_server.gate import VISIT
+from repo_server.problems import json_response
 from repo_server.services import SERVICES
 from verify.attestation.document import key_document
 from verify.attestation.node_key import published_keys
@@ -34,7 +32,4 @@ async def get_keys(request: web.Request) -> web.StreamResponse:
 
 
 def _head(request: web.Request) -> Multihash | None:
-    try:
-        return Multihash.from_text(request.query["head"]) if "head" in request.query else None
-    except MalformedIdentifier as error:
-        raise Refused(worded(error, HTTPStatus.BAD_REQUEST)) from None
+    return Multihash.from_text(request.query["head"]) if "head" in request.query else None

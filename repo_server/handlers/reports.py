@@ -10,7 +10,7 @@ from aiohttp import web
 
 from catalog.reports import history
 from catalog.visibility import Visibility
-from opendatafabric.errors import HashMismatch, ObjectNotFound, StorageError
+from opendatafabric.errors import HashMismatch, NotFound, ObjectNotFound, StorageError
 from opendatafabric.multihash import Multihash, physical_hash
 from repo_server.gate import VISIT, Visit
 from repo_server.handlers.simple import hash_of
@@ -18,7 +18,7 @@ from repo_server.html_response import VARIES, html_response, wants_html
 from repo_server.object_response import headers_of, is_known
 from repo_server.pages.frame import frame_at
 from repo_server.pages.report_pages import report_list_page, report_page
-from repo_server.problems import json_response, message
+from repo_server.problems import json_response
 from repo_server.readable_values import may_see_values
 from repo_server.report_states import plain_reports
 from verify.redaction import redacted
@@ -48,7 +48,7 @@ async def get_report(request: web.Request) -> web.StreamResponse:
     try:
         raw = await read_report(found.dataset.entry.dataset.objects, report_hash)
     except ObjectNotFound:
-        return message(f"report {report_hash} is not here", HTTPStatus.NOT_FOUND)
+        raise ObjectNotFound(f"report {report_hash} is not here", hint="GET …/reports lists them") from None
     except HashMismatch as error:  # what lies on our disk is no fault of whoever asks
         raise StorageError(error.message, hint="odf fsck") from error
     return await _answer(request, found, report_hash, raw)
@@ -75,7 +75,7 @@ async def _answer(request: web.Request, found: Visit, report_hash: Multihash, ra
 async def get_schema(request: web.Request) -> web.StreamResponse:
     """``GET /system/schemas/{schema}``: the one schema there is."""
     if request.match_info["schema"] != SCHEMA_NAME:
-        return message("there is no such schema", HTTPStatus.NOT_FOUND)
+        raise NotFound("there is no such schema", expected=SCHEMA_NAME)
     return json_response(report_schema(), headers={"Cache-Control": f"public, max-age={_SCHEMA_FRESH_S}"})
 
 

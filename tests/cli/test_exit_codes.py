@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
 from cli.exit_codes import EXIT_CODES, ExitCode, exit_code_of
 from opendatafabric import errors
-from tests.source_tree import FLOORS, python_files, text_of
-
-
-def families() -> list[type[errors.OdfError]]:
-    """Every class of error of every floor, wherever it is defined."""
-    for path in python_files(*FLOORS):
-        if "OdfError" in (text := text_of(path)) or "code = " in text:
-            importlib.import_module(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
-    found, queue = [], [errors.OdfError]
-    while queue:
-        family = queue.pop()
-        found.append(family)
-        queue.extend(family.__subclasses__())
-    ours = (family for family in found if family.__module__.split(".")[0] in FLOORS and family.__name__[0] != "_")
-    return sorted(set(ours), key=lambda each: each.code)
-
-
-def raised(family: type[errors.OdfError]) -> errors.OdfError:
-    """An instance, whatever more its constructor asks for."""
-    error = family.__new__(family)
-    error.args = ("no",)
-    return error
+from tools.errors_page import families, raised
 
 
 @pytest.mark.parametrize("family", families(), ids=lambda family: family.code)

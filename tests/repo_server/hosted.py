@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
+import orjson
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
@@ -40,6 +41,11 @@ class Answer:
     @property
     def text(self) -> str:
         return self.body.decode()
+
+
+def code_of(answer: Answer) -> tuple[int, str]:
+    """Status and code of a problem document."""
+    return answer.status, orjson.loads(answer.body)["code"]
 
 
 @dataclass

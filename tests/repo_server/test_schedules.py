@@ -24,7 +24,7 @@ from opendatafabric.metadata.transform import SqlQueryStep, TransformInput, Tran
 from repo_server.config import Tenancy
 from tests.pipeline.local_engine import LocalEngine
 from tests.repo_server.background.test_mirror import push_over_the_wire, runner_of, stored
-from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
+from tests.repo_server.hosted import Answer, Hosted, a_chain, code_of, hosted
 from tests.storage.chains import ChainBuilder, dataset_id
 
 YEARLY = {"cron": "0 0 1 1 *"}
@@ -117,7 +117,7 @@ async def test_a_private_dataset_is_not_admitted_to_exist(server: Hosted) -> Non
     await put(server, YEARLY, name="secret")
     for who in (None, "bob"):
         answers = [await get(server, name="secret", who=who), await put(server, YEARLY, name="secret", who=who)]
-        assert [(answer.status, answer.body) for answer in answers] == [(404, b""), (404, b"")]
+        assert [code_of(answer) for answer in answers] == [(404, "not-found")] * 2
 
 
 async def test_why_a_run_failed_is_for_those_who_may_write_and_without_secrets(server: Hosted) -> None:

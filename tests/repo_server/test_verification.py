@@ -18,7 +18,7 @@ from catalog.tokens import Scope
 from catalog.visibility import Visibility
 from repo_server import event_stream
 from repo_server.config import Tenancy
-from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
+from tests.repo_server.hosted import Answer, Hosted, a_chain, code_of, hosted
 from tests.storage.chains import dataset_id
 
 JOB = JobId(VERIFY, dataset_id(1))
@@ -131,7 +131,7 @@ async def test_a_private_dataset_is_not_admitted_to_exist(server: Hosted) -> Non
     for who in (None, "bob"):
         answers = [await post(server, name="secret", who=who)]
         answers += [await get(server, run, name="secret", who=who) for run in ("", "/1", "/1/events")]
-        assert [(answer.status, answer.body) for answer in answers] == [(404, b"")] * 4
+        assert [code_of(answer) for answer in answers] == [(404, "not-found")] * 4
 
 
 @asynccontextmanager

@@ -1,0 +1,35 @@
+"""Errors that there are only over HTTP: what is wrong with a request before anybody looks at what it means."""
+
+from __future__ import annotations
+
+from opendatafabric.errors import MalformedInput, PeerUnavailable
+
+
+class UnsupportedMediaType(MalformedInput):
+    """A body in a form that is not taken here."""
+
+    code = "unsupported-media-type"
+
+
+class UnprocessableBody(MalformedInput):
+    """A body that can be read and does not say what it should."""
+
+    code = "unprocessable-body"
+
+
+class NotAcceptable(MalformedInput):
+    """An answer in none of the forms that were asked for."""
+
+    code = "not-acceptable"
+
+
+class BodyTooSlow(MalformedInput):
+    """A body that came too slowly."""
+
+    code = "body-too-slow"
+
+
+class ServerBusy(PeerUnavailable):
+    """As much goes on here as may at once."""
+
+    code = "server-busy"
