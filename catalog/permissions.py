@@ -8,7 +8,8 @@ from typing import Final
 
 from catalog.accounts import Account, Accounts
 from catalog.datasets import DatasetRecord, Datasets, Role
-from catalog.tokens import Authenticated, Scope
+from catalog.scopes import Scope
+from catalog.tokens import Authenticated
 from catalog.visibility import Visibility
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import NotFound
@@ -39,9 +40,19 @@ _GIVES: Final = {
 def access_to(record: DatasetRecord, caller: Authenticated | None, role: Role | None) -> Access:
     """What ``caller`` (``None``: anonymous) may do with the dataset, given its role in it."""
     granted = _by_account(record, None if caller is None else caller.account, role)
-    if caller is None or Scope.WRITE in caller.scopes:
-        return granted
-    return min(granted, Access.READ if Scope.READ in caller.scopes else Access.NONE)
+    return granted if caller is None else min(granted, _by_token(record, caller))
+
+
+def _by_token(record: DatasetRecord, caller: Authenticated) -> Access:
+    """The most that the token is good for, whoever's it is. ``record.alias`` names its account."""
+    return next((access for scope, access in _MOST if caller.allows(scope, record.alias)), Access.NONE)
+
+
+_MOST: Final = (
+    (Scope.DATASETS_MANAGE, max(Access)),
+    (Scope.DATASETS_PUSH, Access.WRITE),
+    (Scope.DATASETS_READ, Access.READ),
+)
 
 
 def _by_account(record: DatasetRecord, account: Account | None, role: Role | None) -> Access:

@@ -37,6 +37,7 @@ tokens: Final = Table(
     Column("expires_at", Float),
     Column("revoked_at", Float),
     Column("last_used_at", Float),
+    Column("datasets", String),
 )
 
 datasets: Final = Table(

@@ -7,44 +7,25 @@ import secrets
 import uuid
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Final
 
 from sqlalchemy import Row, insert, select, update
 
 from catalog.accounts import Account
 from catalog.engine import Database
+from catalog.scopes import DEFAULT_SCOPES, Patterns, Scope, covers, parse_patterns, with_included
 from catalog.tables import accounts, tokens
 from catalog.token_text import TokenParts, parse_token, token_text
+from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId
-from opendatafabric.errors import AuthenticationRequired, MalformedInput, NotFound
+from opendatafabric.errors import AuthenticationRequired, NotFound
 from opendatafabric.names import AccountName
 
 USE_NOTED_EVERY_S: Final = 60
 """The last use of a token is written down no more often than this, in seconds: reading must stay cheap."""
 
-
-class Scope(Enum):
-    """What a token may be used for; ``WRITE`` includes ``READ``, ``ADMIN`` both."""
-
-    READ = "read"
-    WRITE = "write"
-    ADMIN = "admin"
-
-    @classmethod
-    def from_text(cls, text: str) -> Scope:
-        """``MalformedInput`` for anything but the three names."""
-        try:
-            return cls(text)
-        except ValueError:
-            raise MalformedInput(f"there is no scope {text!r}", expected="read, write or admin") from None
-
-
-_INCLUDES = {
-    Scope.READ: frozenset({Scope.READ}),
-    Scope.WRITE: frozenset({Scope.READ, Scope.WRITE}),
-    Scope.ADMIN: frozenset(Scope),
-}
+_NO_HASH: Final = bytes(32)
+"""Compared with when there is no such token, so that this takes as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +35,7 @@ class TokenInfo:
     id: str
     account: AccountName
     scopes: frozenset[Scope]
+    datasets: Patterns
     created_at: float
     expires_at: float | None
     revoked_at: float | None
@@ -62,10 +44,15 @@ class TokenInfo:
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """Who a valid token speaks for, and what it is good for."""
+    """Who a valid token speaks for, and what it is good for; ``scopes`` with all that they include."""
 
     account: Account
     scopes: frozenset[Scope]
+    datasets: Patterns = ()
+
+    def allows(self, scope: Scope, alias: DatasetAlias) -> bool:
+        """Whether the token is good for ``scope`` at the dataset ``alias``, which names its account."""
+        return scope in self.scopes and covers(self.datasets, alias)
 
 
 class TokenExpired(AuthenticationRequired):
@@ -84,17 +71,19 @@ class Tokens:
     async def create(
         self,
         account: Account,
-        scopes: Collection[Scope] = (Scope.READ, Scope.WRITE),
+        scopes: Collection[Scope] = DEFAULT_SCOPES,
         *,
+        datasets: Patterns = (),
         expires_at: float | None = None,
     ) -> str:
-        """A new token; the text is not kept and cannot be had again."""
+        """A new token, for the ``datasets`` named alone if there are some; its text is not kept: it is had only now."""
         parts = TokenParts(uuid.uuid4().bytes, secrets.token_bytes(16))
         row = {
             "id": str(uuid.UUID(bytes=parts.id)),
             "account_id": str(account.id),
             "secret_hash": parts.secret_hash,
             "scopes": " ".join(sorted(scope.value for scope in scopes)),
+            "datasets": " ".join(map(str, datasets)) or None,
             "created_at": self._now(),
             "expires_at": expires_at,
         }
@@ -118,7 +107,8 @@ class Tokens:
                     .where(tokens.c.id == str(uuid.UUID(bytes=parts.id)))
                 )
             ).first()
-        if row is None or not hmac.compare_digest(row.secret_hash, parts.secret_hash) or row.revoked_at is not None:
+        is_right = hmac.compare_digest(_NO_HASH if row is None else row.secret_hash, parts.secret_hash)
+        if row is None or not is_right or row.revoked_at is not None:
             raise AuthenticationRequired("Authentication token invalid")
         if row.expires_at is not None and row.expires_at <= self._now():
             raise TokenExpired("Authentication token expired")
@@ -129,7 +119,7 @@ class Tokens:
             bool(row.is_admin),
             row.password_hash is not None,
         )
-        return Authenticated(account, _granted(row))
+        return Authenticated(account, with_included(_scopes(row)), _datasets(row))
 
     async def _note_use(self, row: Row[Any]) -> None:
         now = self._now()
@@ -158,15 +148,20 @@ class Tokens:
             raise NotFound(f"there is no token {token_id} in force", hint="odf token list shows the ids")
 
 
-def _granted(row: Row[Any]) -> frozenset[Scope]:
-    return frozenset().union(*(_INCLUDES[Scope(name)] for name in row.scopes.split()))
+def _scopes(row: Row[Any]) -> frozenset[Scope]:
+    return frozenset(Scope(name) for name in row.scopes.split())
+
+
+def _datasets(row: Row[Any]) -> Patterns:
+    return parse_patterns((row.datasets or "").split())
 
 
 def _info(row: Row[Any]) -> TokenInfo:
     return TokenInfo(
         id=row.id,
         account=AccountName(row.name),
-        scopes=frozenset(Scope(name) for name in row.scopes.split()),
+        scopes=_scopes(row),
+        datasets=_datasets(row),
         created_at=row.created_at,
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,

@@ -16,6 +16,9 @@ DIGEST_BYTES_MAX: Final = 32
 IDENTIFIER_CHARS_MAX: Final = 1_000
 """Longest text taken as a hash, DID, name or reference; the grammar itself sets no limit, memory does."""
 
+TOKEN_DATASETS_MAX: Final = 100
+"""Most patterns of datasets that a token is bound to; each request is compared with all of them."""
+
 URL_CHARS_MAX: Final = 8_192
 """Longest URL taken from people or peers; common servers stop at this length too."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from catalog.sqlite_files import sqlite_path, sqlite_url
 from catalog.visibility import Visibility
@@ -19,6 +19,7 @@ from opendatafabric.limits import INGEST_BYTES_MAX, OBJECT_BYTES_MAX
 from pipeline.cluster import LOCAL_MASTER, check_master
 from pipeline.engine_contract.elsewhere import EnginesElsewhere, parse_engine_place
 from pipeline.worker_place import WorkerOptions
+from repo_server.account_settings import AccountSettings
 from repo_server.setting_values import engine_places, place, versions_of_spark, words
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace
@@ -42,7 +43,7 @@ class MetricsAccess(Enum):
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(place)]
 
 
-class Settings(BaseSettings):
+class Settings(AccountSettings):
     """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
@@ -65,7 +66,6 @@ class Settings(BaseSettings):
     object_bytes_max: int = Field(OBJECT_BYTES_MAX, gt=0, description="largest object taken, in bytes")
     signed_urls: bool = Field(True, description="whether clients move objects straight to and from a store in S3")
     signed_url_s: int = Field(3_600, gt=0, le=604_800, description="how long such an address is good, in seconds")
-    login_token_days: float = Field(30, gt=0, description="how long a token from a password login is good")
     upload_lease_s: float = Field(86_400, gt=0, description="how long an unfinished upload is kept, in seconds")
     pending_lease_s: float = Field(86_400, gt=0, description="how long an unfinished new dataset is kept, in seconds")
     gc_interval_s: float = Field(21_600, ge=0, description="how often garbage is collected, in seconds; 0 is never")

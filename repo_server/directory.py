@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catalog.accounts import Account
 from catalog.datasets import DatasetRecord, Datasets, Role
@@ -21,7 +21,8 @@ from storage.wrappers.measured import StoreMetrics
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A dataset that lies here, or ``upstream``; ``entry.pending`` while its first push is under way."""
+    """A dataset that lies here, or ``upstream``; ``entry.pending`` while its first push is under way. ``record.alias``
+    names its account, whether or not ``entry.alias`` does."""
 
     entry: DatasetEntry
     record: DatasetRecord
@@ -66,6 +67,10 @@ class Directory:
         """Look again next time."""
         self._known.forget(ref)
 
+    def with_account(self, alias: DatasetAlias) -> DatasetAlias:
+        """The alias with its account: datasets that say none are the default owner's."""
+        return alias if alias.account is not None else DatasetAlias(self._default_owner.name, alias.name)
+
     async def settle(self) -> None:
         """Wait for what is being looked up, so that the catalog may be closed."""
         await self._known.settle()
@@ -75,16 +80,19 @@ class Directory:
         entry = await self._entry(ref)
         if entry is None:
             return await self._look_upstream(ref)
-        record = await self._datasets.find(entry.id)
+        record = await self._datasets.find(entry.id) or self._unknown(entry)
         if self._metrics is not None:
             entry = measured(entry, self._metrics)
-        return Hosted(entry, record or self._unknown(entry))
+        return Hosted(entry, replace(record, alias=self.with_account(record.alias)))
 
     async def _look_upstream(self, ref: DatasetRef) -> Hosted | None:
         if self._upstream is None or not isinstance(ref, DatasetAlias):
             return None
         found = await self._upstream.find(ref)
-        return None if found is None else Hosted(*found)
+        if found is None:
+            return None
+        entry, record, upstream = found
+        return Hosted(entry, replace(record, alias=self.with_account(record.alias)), upstream)
 
     async def _entry(self, ref: DatasetRef) -> DatasetEntry | None:
         for spelling in self._spellings(ref):

@@ -10,7 +10,7 @@ from typing import Final
 from aiohttp import web
 
 from catalog.permissions import Access
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from repo_server.config import Settings
 
 
@@ -64,4 +64,4 @@ UNASKED: Final = OfNode(Who.UNASKED)
 SIGNING_IN: Final = OfNode(Who.SIGNING_IN)
 ANYONE: Final = OfNode(Who.ANYONE)
 ACCOUNT: Final = OfNode(Who.ACCOUNT)
-ADMIN: Final = OfNode(Who.ADMIN, Scope.READ)
+ADMIN: Final = OfNode(Who.ADMIN, Scope.ADMIN)

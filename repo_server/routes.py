@@ -12,7 +12,7 @@ from typing import Final
 from aiohttp import hdrs, web
 
 from catalog.permissions import Access
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from repo_server.config import Tenancy
 from repo_server.error_table import TYPES_PATH
 from repo_server.gate import admit
@@ -44,7 +44,7 @@ from verify.attestation.document import KEYS_PATH
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _SENDING: Final = OfDataset(Access.WRITE, pending=True)
-_SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.WRITE)
+_SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_PUSH)
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
 
 
@@ -86,7 +86,7 @@ NODE_ROUTES: Final = (
         "/metrics",
         health.get_metrics,
         "metrics for Prometheus",
-        OfNode(Who.ADMIN, Scope.READ, unless=health.metrics_are_public),
+        OfNode(Who.ADMIN, Scope.ADMIN, unless=health.metrics_are_public),
     ),
     Route("GET", f"{TYPES_PATH}{{code}}", errors.get_error, "what an error means", UNASKED),
     Route("GET", KEYS_PATH, attestations.get_keys, "the keys that verdicts are signed with here", UNASKED),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import typer
 
-from catalog.tokens import Scope, TokenInfo
-from cli.catalogs import catalog_of
+from catalog.scopes import DEFAULT_SCOPES, Patterns, Scope, parse_patterns
+from catalog.tokens import TokenInfo
+from cli.catalogs import catalog_of, settings_for
 from cli.durations import duration_s
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
@@ -27,30 +29,44 @@ Example:
     no_args_is_help=True,
 )
 
-COLUMNS: Final = ("ID", "ACCOUNT", "SCOPES", "CREATED", "EXPIRES", "STATE")
+COLUMNS: Final = ("ID", "ACCOUNT", "SCOPES", "DATASETS", "CREATED", "EXPIRES", "LAST USED", "STATE")
+NEVER: Final = "never"
+_DAY_S: Final = 86_400
 
 
 @app.command()
 def create(
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Made if it is new.")],
     scopes: Annotated[
-        list[Scope] | None, typer.Option("--scope", help="What it allows; read and write if not given.")
+        list[str] | None, typer.Option("--scope", metavar="SCOPE", help="What it allows; datasets:push if not given.")
+    ] = None,
+    datasets: Annotated[
+        list[str] | None, typer.Option("--dataset", metavar="PATTERN", help="Where it counts; everywhere if not given.")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="After so long: 90m, 12h, 30d; never if not given.")
+        str | None, typer.Option("--expires", metavar="TIME", help="After so long: 90m, 12h, 30d, or never.")
     ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
     """Make an access token and print it, and nothing else. It is not kept and cannot be shown again.
 
+    Scopes are datasets:read, datasets:push (pull too), datasets:manage (push too), accounts:manage and admin (all of
+    them). A token never allows more than its account may do. It ends after ODF_TOKEN_DAYS if --expires is not given.
+
     \b
     Example:
         odf token create alice --repo my-repository
-        odf token create robot --scope read --expires 30d
+        odf token create robot --scope datasets:read --expires 30d
+        odf token create robot --dataset alice/weather --dataset "alice/net.*"
     """
-    expires_at = None if expires is None else time.time() + duration_s(expires)
-    text = asyncio.run(_create(repository, AccountName(account), scopes or [Scope.READ, Scope.WRITE], expires_at))
+    wanted = _Wanted(
+        AccountName(account),
+        frozenset(map(Scope.from_text, scopes or ())) or DEFAULT_SCOPES,
+        parse_patterns(datasets or ()),
+        _expires_at(repository, expires),
+    )
+    text = asyncio.run(_create(repository, wanted))
     if as_json:
         print_json({"account": account, "token": text})
     else:
@@ -95,10 +111,29 @@ def revoke(
         print_line(f"revoked {token_id}")
 
 
-async def _create(repository: str, name: AccountName, scopes: list[Scope], expires_at: float | None) -> str:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The token that is asked for."""
+
+    account: AccountName
+    scopes: frozenset[Scope]
+    datasets: Patterns
+    expires_at: float | None
+
+
+def _expires_at(repository: str, text: str | None) -> float | None:
+    if text == NEVER:
+        return None
+    after_s = settings_for(repository).token_days * _DAY_S if text is None else duration_s(text)
+    return time.time() + after_s
+
+
+async def _create(repository: str, wanted: _Wanted) -> str:
     async with catalog_of(repository) as catalog:
-        account = await catalog.accounts.find_or_create(name)
-        return await catalog.tokens.create(account, scopes, expires_at=expires_at)
+        account = await catalog.accounts.find_or_create(wanted.account)
+        return await catalog.tokens.create(
+            account, wanted.scopes, datasets=wanted.datasets, expires_at=wanted.expires_at
+        )
 
 
 async def _list(repository: str, name: AccountName | None) -> list[TokenInfo]:
@@ -116,16 +151,19 @@ def _plain(info: TokenInfo) -> dict[str, Any]:
         "id": info.id,
         "account": str(info.account),
         "scopes": sorted(scope.value for scope in info.scopes),
+        "datasets": [str(pattern) for pattern in info.datasets],
         "createdAt": moment_or_none(info.created_at),
         "expiresAt": moment_or_none(info.expires_at),
+        "lastUsedAt": moment_or_none(info.last_used_at),
         "state": _state(info),
     }
 
 
 def _cells(info: TokenInfo) -> tuple[str, ...]:
     plain = _plain(info)
-    scopes, expires_at = ",".join(plain["scopes"]), plain["expiresAt"] or "never"
-    return plain["id"], plain["account"], scopes, plain["createdAt"], expires_at, plain["state"]
+    scopes, datasets = ",".join(plain["scopes"]), ",".join(plain["datasets"]) or "all"
+    ends, used = plain["expiresAt"] or NEVER, plain["lastUsedAt"] or NEVER
+    return plain["id"], plain["account"], scopes, datasets, plain["createdAt"], ends, used, plain["state"]
 
 
 def _state(info: TokenInfo) -> str:

@@ -9,6 +9,7 @@ import orjson
 from aiohttp import web
 
 from catalog.accounts import Account
+from catalog.scopes import session_scopes
 from opendatafabric.errors import AuthenticationRequired, MalformedIdentifier
 from opendatafabric.names import AccountName
 from repo_server.body import read_json
@@ -48,7 +49,8 @@ async def post_login(request: web.Request) -> web.StreamResponse:
     except (AuthenticationRequired, MalformedIdentifier):
         return message("Invalid credentials", HTTPStatus.UNAUTHORIZED)
     expires_at = services.now() + services.settings.login_token_days * _DAY_S
-    return json_response({"accessToken": await services.catalog.tokens.create(account, expires_at=expires_at)})
+    scopes = session_scopes(is_admin=account.is_admin)
+    return json_response({"accessToken": await services.catalog.tokens.create(account, scopes, expires_at=expires_at)})
 
 
 async def _checked(services: Services, credentials: str) -> Account:

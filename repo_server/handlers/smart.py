@@ -13,7 +13,7 @@ from catalog.accounts import Account
 from catalog.datasets import DatasetRecord
 from catalog.jobs import PROMOTE, VERIFY, JobId
 from catalog.run_times import Schedule
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, RefCollision
@@ -89,7 +89,8 @@ def _check_may_create(found: Visit) -> None:
     if found.hosted is not None or caller is None:
         return
     own = not found.services.settings.multi_tenant or found.alias.account == caller.account.name
-    if Scope.WRITE not in caller.scopes or not (own or caller.account.is_admin):
+    alias = found.services.directory.with_account(found.alias)
+    if not caller.allows(Scope.DATASETS_PUSH, alias) or not (own or caller.account.is_admin):
         raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
 
 

@@ -8,7 +8,8 @@ from catalog.accounts import Account
 from catalog.catalog import Catalog
 from catalog.datasets import DatasetRecord, Role
 from catalog.permissions import Access, Rights, access_to
-from catalog.tokens import Authenticated, Scope
+from catalog.scopes import Scope, parse_patterns, with_included
+from catalog.tokens import Authenticated
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, new_dataset_id
@@ -21,7 +22,7 @@ def account(number: int, *, is_admin: bool = False) -> Account:
 
 
 OWNER, OTHER, ADMIN = account(1), account(2), account(3, is_admin=True)
-EVERYTHING = frozenset({Scope.READ, Scope.WRITE})
+EVERYTHING = frozenset(Scope)
 
 
 def record(visibility: Visibility) -> DatasetRecord:
@@ -48,9 +49,26 @@ def test_access_follows_the_table(who: Account | None, role: Role | None, privat
     assert access_to(record(Visibility.PUBLIC), caller, role) is public
 
 
-def test_a_reading_token_of_the_owner_does_not_write() -> None:
-    caller = Authenticated(OWNER, frozenset({Scope.READ}))
-    assert access_to(record(Visibility.PRIVATE), caller, None) == Access.READ
+@pytest.mark.parametrize(
+    ("scope", "access"),
+    [
+        (Scope.DATASETS_READ, Access.READ),
+        (Scope.DATASETS_PUSH, Access.WRITE),
+        (Scope.DATASETS_MANAGE, max(Access)),
+        (Scope.ADMIN, max(Access)),
+        (Scope.ACCOUNTS_MANAGE, Access.NONE),
+    ],
+)
+def test_the_scope_of_a_token_narrows_what_its_owner_may_do(scope: Scope, access: Access) -> None:
+    caller = Authenticated(OWNER, with_included([scope]))
+    assert access_to(record(Visibility.PRIVATE), caller, None) is access
+
+
+@pytest.mark.parametrize("visibility", Visibility)
+def test_a_token_that_is_bound_to_other_datasets_sees_none_else(visibility: Visibility) -> None:
+    for pattern, access in (("account1/*", max(Access)), ("account1/other", Access.NONE), ("account2/d", Access.NONE)):
+        caller = Authenticated(OWNER, EVERYTHING, parse_patterns([pattern]))
+        assert access_to(record(visibility), caller, None) is access
 
 
 def test_a_token_never_gives_more_than_its_account_has() -> None:

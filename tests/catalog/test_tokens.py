@@ -8,9 +8,11 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
+from catalog.scopes import Scope, parse_patterns
 from catalog.token_text import parse_token
-from catalog.tokens import Scope, TokenExpired
-from opendatafabric.errors import AuthenticationRequired, MalformedInput, NotFound
+from catalog.tokens import Authenticated, TokenExpired
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.errors import AuthenticationRequired, NotFound
 from opendatafabric.names import AccountName
 from tests.catalog.conftest import Clock, bytes_under
 
@@ -19,7 +21,7 @@ async def test_a_token_speaks_for_its_account(catalog: Catalog, alice: Account) 
     token = await catalog.tokens.create(alice)
     authenticated = await catalog.tokens.authenticate(token)
     assert authenticated.account.id == alice.id
-    assert authenticated.scopes == {Scope.READ, Scope.WRITE}
+    assert authenticated.scopes == {Scope.DATASETS_READ, Scope.DATASETS_PUSH}
 
 
 async def test_a_token_is_taken_in_lower_case_too(catalog: Catalog, alice: Account) -> None:
@@ -36,24 +38,27 @@ async def test_what_lies_in_the_database_opens_nothing(catalog: Catalog, alice: 
     assert secret.hex().encode() not in stored
 
 
-@pytest.mark.parametrize(
-    ("given", "granted"),
-    [
-        ([Scope.READ], {Scope.READ}),
-        ([Scope.WRITE], {Scope.READ, Scope.WRITE}),
-        ([Scope.ADMIN], {Scope.READ, Scope.WRITE, Scope.ADMIN}),
-    ],
-)
-async def test_a_wider_scope_includes_the_narrower_ones(
-    catalog: Catalog, alice: Account, given: list[Scope], granted: set[Scope]
-) -> None:
-    token = await catalog.tokens.create(alice, given)
-    assert (await catalog.tokens.authenticate(token)).scopes == granted
+async def test_a_token_is_good_for_what_its_scopes_include(catalog: Catalog, alice: Account) -> None:
+    token = await catalog.tokens.create(alice, [Scope.DATASETS_MANAGE])
+    granted = (await catalog.tokens.authenticate(token)).scopes
+    assert granted == {Scope.DATASETS_READ, Scope.DATASETS_PUSH, Scope.DATASETS_MANAGE}
 
 
-def test_a_scope_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(MalformedInput, match="no scope 'root'"):
-        Scope.from_text("root")
+async def test_a_token_is_good_for_the_datasets_that_it_names(catalog: Catalog, alice: Account) -> None:
+    token = await catalog.tokens.create(alice, datasets=parse_patterns(["alice/net.*", "bob/x"]))
+    known = await catalog.tokens.authenticate(token)
+    assert allowed(known, "alice/net.weather", "BOB/X", "alice/weather", "bob/net.weather") == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    [info] = await catalog.tokens.list(alice)
+    assert [str(pattern) for pattern in info.datasets] == ["alice/net.%", "bob/x"]
+
+
+def allowed(known: Authenticated, *aliases: str) -> list[bool]:
+    return [known.allows(Scope.DATASETS_PUSH, DatasetAlias.from_text(alias)) for alias in aliases]
 
 
 async def test_a_token_counts_until_the_second_it_expires(catalog: Catalog, alice: Account, clock: Clock) -> None:
@@ -115,11 +120,11 @@ async def test_foreign_texts_are_refused(catalog: Catalog, text: str) -> None:
 async def test_tokens_are_listed_per_account_and_without_secrets(
     catalog: Catalog, alice: Account, bob: Account, clock: Clock
 ) -> None:
-    token = await catalog.tokens.create(alice, [Scope.READ], expires_at=clock.now + 5)
+    token = await catalog.tokens.create(alice, [Scope.DATASETS_READ], expires_at=clock.now + 5)
     await catalog.tokens.create(bob)
     [info] = await catalog.tokens.list(alice)
     assert info.account == AccountName("alice")
-    assert info.scopes == {Scope.READ}
+    assert info.scopes == {Scope.DATASETS_READ}
     assert (info.created_at, info.expires_at) == (clock.now, clock.now + 5)
     assert token not in repr(info)
     assert len(await catalog.tokens.list()) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,40 @@ def test_create_prints_the_token_and_nothing_else(repository: Path) -> None:
 
 
 def test_tokens_are_listed_without_their_text(repository: Path) -> None:
-    text = odf("token", "create", "alice", "--scope", "read", "--expires", "30d", "--repo", repository).lines[0]
+    options = ("--scope", "datasets:read", "--dataset", "alice/net.*", "--expires", "30d")
+    text = odf("token", "create", "alice", *options, "--repo", repository).lines[0]
     listed = odf("token", "list", "alice", "--repo", repository, "--json")
     (info,) = listed.json()  # type: ignore[misc]
-    assert (info["account"], info["scopes"], info["state"]) == ("alice", ["read"], "valid")
+    assert (info["account"], info["scopes"], info["state"]) == ("alice", ["datasets:read"], "valid")
+    assert (info["datasets"], info["lastUsedAt"]) == (["alice/net.%"], None)
     assert text[10:40].encode() not in listed.stdout
+
+
+@pytest.mark.parametrize(("options", "days"), [((), 90), (("--expires", "30d"), 30), (("--expires", "never"), None)])
+def test_a_token_ends_unless_it_is_told_not_to(repository: Path, options: tuple[str, ...], days: int | None) -> None:
+    odf("token", "create", "alice", *options, "--repo", repository)
+    (info,) = odf("token", "list", "--repo", repository, "--json").json()  # type: ignore[misc]
+    lasts = info["expiresAt"] and datetime.fromisoformat(info["expiresAt"]) - datetime.fromisoformat(info["createdAt"])
+    assert (lasts and round(lasts / timedelta(days=1), 3)) == days
+
+
+def test_a_token_is_for_pushes_to_every_dataset_if_nothing_is_said(repository: Path) -> None:
+    odf("token", "create", "alice", "--repo", repository)
+    cells = odf("token", "list", "--repo", repository).lines[1].split()
+    assert cells[2:4] == ["datasets:push", "all"]
+
+
+@pytest.mark.parametrize(("word", "scope"), [("read", "datasets:read"), ("write", "datasets:manage")])
+def test_the_words_of_former_times_still_name_scopes(repository: Path, word: str, scope: str) -> None:
+    odf("token", "create", "alice", "--scope", word, "--repo", repository)
+    (info,) = odf("token", "list", "--repo", repository, "--json").json()  # type: ignore[misc]
+    assert info["scopes"] == [scope]
+
+
+@pytest.mark.parametrize("options", [("--scope", "root"), ("--dataset", "a/b/c"), ("--dataset", "../x")])
+def test_what_no_token_can_be_bound_to_is_a_usage_error(repository: Path, options: tuple[str, ...]) -> None:
+    assert odf("token", "create", "alice", *options, "--repo", repository).code == 2
+    assert odf("token", "list", "--repo", repository, "--json").json() == []
 
 
 def test_a_revoked_token_is_shown_as_such_and_cannot_be_revoked_again(repository: Path) -> None:

@@ -17,7 +17,6 @@ import pytest
 
 from catalog.catalog import open_catalog
 from catalog.jobs import VERIFY, JobId
-from catalog.tokens import Scope
 from cli.attestations import Trust, judged
 from opendatafabric.names import AccountName
 from pipeline.worker_client import WorkerClient
@@ -96,7 +95,7 @@ async def test_a_derivative_that_is_pushed_is_verified_and_signed_without_anothe
     environment = {"ODF_VERIFY_PUSHED": "true", "ODF_SPARK_PLACE": str(tmp_path / "spark")}
     async with open_catalog(Settings(repo=repository).database_url) as catalog:
         alice = await catalog.accounts.create(AccountName("alice"))
-        token = await catalog.tokens.create(alice, (Scope.READ, Scope.WRITE))
+        token = await catalog.tokens.create(alice)
     async with ended_spark(tmp_path / "spark"), served(repository, **environment) as server:
         with a_worker(repository, environment):
             for name in (WEATHER, FAHRENHEIT):

@@ -13,7 +13,7 @@ import orjson
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
 from catalog.datasets import DatasetRecord
-from catalog.tokens import Scope
+from catalog.scopes import Scope, parse_patterns
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key
@@ -84,7 +84,11 @@ class Hosted:
             return Answer(response.status, response.headers, await response.read())
 
     async def token(self, account: str, *scopes: Scope) -> str:
-        return await self.catalog.tokens.create(self.accounts[account], scopes or (Scope.READ, Scope.WRITE))
+        return await self.catalog.tokens.create(self.accounts[account], scopes or tuple(Scope))
+
+    async def bound_token(self, account: str, *patterns: str) -> str:
+        """A token that is good for everything, but only at some datasets."""
+        return await self.catalog.tokens.create(self.accounts[account], tuple(Scope), datasets=parse_patterns(patterns))
 
     async def add(self, name: str, chain: ChainBuilder, visibility: Visibility = Visibility.PUBLIC) -> DatasetEntry:
         """A dataset of alice's with everything of ``chain`` in it."""
@@ -129,6 +133,6 @@ async def hosted(
             name: await catalog.accounts.create(AccountName(name), is_admin=name == "root")
             for name in ("alice", "bob", "root")
         }
-        tokens = {name: await catalog.tokens.create(account) for name, account in accounts.items()}
+        tokens = {name: await catalog.tokens.create(account, tuple(Scope)) for name, account in accounts.items()}
         async with running(settings, engine=engine) as url, aiohttp.ClientSession(auto_decompress=False) as session:
             yield Hosted(url, settings, repository, catalog, session, accounts, tokens)

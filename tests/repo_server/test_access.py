@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from catalog.datasets import Role
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from catalog.visibility import Visibility
+from opendatafabric.dataset_ref import DatasetAlias
 from repo_server.config import Tenancy
 from tests.repo_server.hosted import SMALL, Hosted, a_chain, hash_of, hosted
-from tests.storage.chains import ChainBuilder
+from tests.storage.chains import ChainBuilder, dataset_id
 
 BAD_TOKEN = "ka_" + "0" * 58
 
@@ -75,10 +76,36 @@ async def test_a_role_opens_a_private_dataset(
 
 
 async def test_a_reading_token_of_the_owner_does_not_write(server: Hosted, chain: ChainBuilder) -> None:
-    token = await server.token("alice", Scope.READ)
+    token = await server.token("alice", Scope.DATASETS_READ)
     path = f"{server.path('secret')}/data/{hash_of(SMALL, chain)}"
     assert (await server.ask("GET", path, who=token)).status == 200
     assert (await server.ask("PUT", path, who=token, data=SMALL)).status == 403
+
+
+async def test_a_token_bound_to_some_datasets_sees_no_others(server: Hosted, chain: ChainBuilder) -> None:
+    account = "alice" if server.settings.multi_tenant else "default"
+    bound = await server.bound_token("alice", f"{account}/sec*")
+    path = f"data/{hash_of(SMALL, chain)}"
+    assert (await server.ask("PUT", f"{server.path('secret')}/{path}", who=bound, data=SMALL)).status == 200
+    for method in ("GET", "PUT"):
+        assert (await server.ask(method, f"{server.path('open')}/{path}", who=bound, data=SMALL)).status == 404
+    entry = await server.repository.find(server.alias("open"))
+    assert (await server.ask("GET", f"/datasets/{entry.id}", who=bound)).status == 404
+
+
+async def test_a_token_is_bound_to_a_dataset_under_whichever_name_it_is_asked_for(tmp_path: Path) -> None:
+    async with hosted(tmp_path, Tenancy.MULTI) as server:
+        made = await server.repository.create(DatasetAlias.from_text("plain"), dataset_id(1))
+        await made.dataset.append(ChainBuilder(dataset_id(1)).blocks, expected_head=None)
+        for pattern, status in (("default/plain", 200), ("plain", 200), ("alice/plain", 404)):
+            bound = await server.bound_token("root", pattern)
+            assert (await server.ask("GET", "/default/plain/refs/head", who=bound)).status == status
+
+
+async def test_an_administrators_token_administers_only_if_it_says_so(server: Hosted) -> None:
+    token = await server.token("root", Scope.DATASETS_MANAGE, Scope.ACCOUNTS_MANAGE)
+    assert (await server.ask("GET", "/system/mirrors", who=token)).status == 403
+    assert (await server.ask("GET", "/system/mirrors", who=await server.token("root", Scope.ADMIN))).status == 200
 
 
 async def test_a_revoked_token_stops_counting_at_once(server: Hosted, chain: ChainBuilder) -> None:

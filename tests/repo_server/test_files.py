@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from opendatafabric.metadata.events import AddData
 from repo_server.config import Tenancy
 from repo_server.handlers import files
@@ -125,7 +125,7 @@ class TestAsTheReference:
     async def test_only_who_may_write_somewhere_may_send_files(self, server: Hosted) -> None:
         path = f"{ROUTE}/prepare?fileName=a&contentLength=1"
         assert (await server.ask("POST", path)).status == 401
-        assert (await server.ask("POST", path, who=await server.token("alice", Scope.READ))).status == 403
+        assert (await server.ask("POST", path, who=await server.token("alice", Scope.DATASETS_READ))).status == 403
 
 
 class TestPieceByPiece:

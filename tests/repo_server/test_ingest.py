@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from catalog.datasets import Role
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.errors import EngineDied, EngineUnavailable
 from opendatafabric.metadata.events import AddData, AddPushSource
@@ -175,7 +175,7 @@ class TestRefusals:
         assert (await push(server, who="bob", name="secret")).status == 404
         assert (await push(server, who="wrong")).status == 401
         assert (await push(server, name="nowhere")).status == 404
-        assert (await push(server, who=await server.token("alice", Scope.READ))).status == 403
+        assert (await push(server, who=await server.token("alice", Scope.DATASETS_READ))).status == 403
         await server.catalog.datasets.grant((await dataset.seed()).dataset_id, server.accounts["bob"], Role.EDITOR)
         assert (await push(server, who="bob")).status == 200
 

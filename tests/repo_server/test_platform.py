@@ -7,6 +7,7 @@ import shutil
 import orjson
 import pytest
 
+from catalog.scopes import Scope
 from opendatafabric.names import AccountName
 from tests.repo_server.hosted import Hosted
 from tests.storage.chains import ChainBuilder, dataset_id
@@ -140,3 +141,14 @@ async def test_every_answer_has_a_number_that_a_client_may_choose(server: Hosted
     assert first != second
     assert (await server.ask("GET", "/info", headers={"X-Request-Id": "mine-1"})).headers["X-Request-Id"] == "mine-1"
     assert (await server.ask("GET", "/info", headers={"X-Request-Id": "a b\tc"})).headers["X-Request-Id"] != "a b\tc"
+
+
+async def test_a_login_is_good_for_the_account_and_its_datasets_and_only_administrators_administer(
+    multi: Hosted,
+) -> None:
+    for who, status in (("alice", 403), ("root", 200)):
+        await multi.catalog.accounts.set_password(multi.accounts[who].name, PASSWORD)
+        token = orjson.loads((await post_login(multi, login_body(who)))[1])["accessToken"]
+        assert (await multi.ask("GET", "/system/mirrors", who=token)).status == status
+        known = await multi.catalog.tokens.authenticate(token)
+        assert {Scope.DATASETS_MANAGE, Scope.ACCOUNTS_MANAGE} <= known.scopes

@@ -15,7 +15,7 @@ from catalog.jobs import POLL, TRANSFORM, VERIFY, JobId
 from catalog.mirrors import Direction, NewMirror
 from catalog.run_times import Schedule
 from catalog.schedules import Scheduled
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.errors import EngineUnavailable
 from opendatafabric.metadata.events import DatasetKind, SetPollingSource, SetTransform
@@ -109,7 +109,7 @@ async def test_writers_alone_set_it(server: Hosted) -> None:
 
 
 async def test_a_token_for_reading_sets_nothing(server: Hosted) -> None:
-    token = await server.token("alice", Scope.READ)
+    token = await server.token("alice", Scope.DATASETS_READ)
     assert (await put(server, YEARLY, who=token)).status == 403
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import AccessDenied, OdfError
@@ -84,7 +84,7 @@ async def test_nobody_makes_datasets_under_the_name_of_another(multi: Hosted) ->
 
 
 async def test_a_reading_token_makes_no_datasets(server: Hosted) -> None:
-    answer = await knock(server, server.path("nothing") + "/push", await server.token("alice", Scope.READ))
+    answer = await knock(server, server.path("nothing") + "/push", await server.token("alice", Scope.DATASETS_READ))
     assert answer.status == 403
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from catalog.jobs import VERIFY, ClaimedJob, JobId
 from catalog.run_times import Schedule
-from catalog.tokens import Scope
+from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from repo_server import event_stream
 from repo_server.config import Tenancy
@@ -113,7 +113,7 @@ async def test_a_run_that_is_only_due_later_is_not_waiting(server: Hosted) -> No
 async def test_writers_alone_have_a_dataset_verified(server: Hosted) -> None:
     expected = {None: 403, "bob": 403, "alice": 202, "root": 202}
     assert {who: (await post(server, who=who)).status for who in expected} == expected
-    token = await server.token("alice", Scope.READ)
+    token = await server.token("alice", Scope.DATASETS_READ)
     assert ((await post(server, who=token)).status, (await get(server, who=token)).status) == (403, 200)
 
 

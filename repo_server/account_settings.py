@@ -1,0 +1,13 @@
+"""Settings of accounts and of their tokens."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+
+class AccountSettings(BaseSettings):
+    """Part of ``Settings``."""
+
+    login_token_days: float = Field(30, gt=0, description="how long a token from a password login is good")
+    token_days: float = Field(90, gt=0, description="how long a token is good that is made without saying so")
