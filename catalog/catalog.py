@@ -10,7 +10,9 @@ from catalog.accounts import Accounts
 from catalog.alerts import Alerts
 from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
+from catalog.browser_sessions import BrowserSessions
 from catalog.datasets import Datasets
+from catalog.device_logins import DeviceLogins
 from catalog.engine import Database, open_database
 from catalog.gates import Gates
 from catalog.ingest_plans import IngestPlans
@@ -52,6 +54,8 @@ class Catalog:
         self.attestation_keys = AttestationKeys(database, now)
         self.watches = Watches(database, now)
         self.reports = Reports(database)
+        self.browser_sessions = BrowserSessions(database, self.accounts, now)
+        self.device_logins = DeviceLogins(database, self.accounts, now)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -9,5 +9,5 @@ from pydantic_settings import BaseSettings
 class AccountSettings(BaseSettings):
     """Part of ``Settings``."""
 
-    login_token_days: float = Field(30, gt=0, description="how long a token from a password login is good")
+    login_token_days: float = Field(30, gt=0, description="how long a token from a login is good")
     token_days: float = Field(90, gt=0, description="how long a token is good that is made without saying so")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from http import HTTPStatus
+from urllib.parse import parse_qsl
 
 import orjson
 from aiohttp import web
 
+from opendatafabric.login_limits import FORM_BYTES_MAX, FORM_FIELDS_MAX
 from repo_server.config import Settings
-from repo_server.gate import Refused
-from repo_server.problems import message, plain
+from repo_server.problems import Refused, message, plain
 
 JSON_BODY_BYTES_MAX = 64 * 1024
 """Largest JSON body: a login."""
 
+_FORM = "application/x-www-form-urlencoded"
 _UNSUPPORTED = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
 
@@ -83,11 +86,7 @@ async def read_json(request: web.Request, settings: Settings) -> dict[str, objec
     """
     if request.content_type != "application/json":
         raise Refused(plain("Expected request with `Content-Type: application/json`", _UNSUPPORTED))
-    body = b""
-    async for piece in pieces_of(request, settings):
-        body += piece
-        if len(body) > JSON_BODY_BYTES_MAX:
-            raise Refused(plain("the body is too long", HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
+    body = await _read(request, settings, JSON_BODY_BYTES_MAX)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -95,3 +94,53 @@ async def read_json(request: web.Request, settings: Settings) -> dict[str, objec
     if not isinstance(value, dict):
         raise Refused(plain("expected a JSON object", HTTPStatus.UNPROCESSABLE_ENTITY))
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What was filled in: names and values in the order of the page, a name perhaps several times."""
+
+    fields: tuple[tuple[str, str], ...]
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Every value of that name."""
+        return tuple(value for given, value in self.fields if given == name)
+
+    def one(self, name: str) -> str:
+        """The one value of that name.
+
+        Raises:
+            Refused: none (422) or several (400).
+        """
+        found = self.all(name)
+        if len(found) > 1:
+            raise Refused(plain(f"Failed to deserialize form body: duplicate field `{name}`", HTTPStatus.BAD_REQUEST))
+        if not found:
+            text = f"Failed to deserialize form body: missing field `{name}`"
+            raise Refused(plain(text, HTTPStatus.UNPROCESSABLE_ENTITY))
+        return found[0]
+
+
+async def read_form(request: web.Request, settings: Settings) -> Form:
+    """A small form as pages and logins send it.
+
+    Raises:
+        Refused: another media type (415), too long (413), no such form (400).
+    """
+    if request.content_type != _FORM:
+        raise Refused(plain(f"Form requests must have `Content-Type: {_FORM}`", _UNSUPPORTED))
+    body = await _read(request, settings, FORM_BYTES_MAX)
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_FIELDS_MAX)
+    except ValueError:
+        raise Refused(plain("Failed to deserialize form body", HTTPStatus.BAD_REQUEST)) from None
+    return Form(tuple(pairs))
+
+
+async def _read(request: web.Request, settings: Settings, size_max: int) -> bytes:
+    body = b""
+    async for piece in pieces_of(request, settings):
+        body += piece
+        if len(body) > size_max:
+            raise Refused(plain("the body is too long", HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
+    return body

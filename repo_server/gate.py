@@ -25,6 +25,7 @@ from repo_server.needs import Needs, OfDataset, OfNode, Who
 from repo_server.problems import Refused as Refused  # noqa: PLC0414  handlers take it from here
 from repo_server.problems import message, plain
 from repo_server.services import SERVICES, Services
+from repo_server.sessions import browsing_caller
 
 _ALIASES_REMEMBERED: Final = 1_000
 """Paths whose names are not read anew for each request."""
@@ -87,6 +88,8 @@ async def _caller_at_node(request: web.Request, needs: OfNode) -> Caller:
 async def _caller_of(request: web.Request, *, anonymous_too: bool) -> Caller:
     services = request.app[SERVICES]
     caller = await services.identities.caller_of(request)
+    if caller is ANONYMOUS:
+        caller = await browsing_caller(request)
     if caller.account is None and not (anonymous_too or services.settings.anonymous_access):
         raise Refused(plain("Anonymous account is restricted", HTTPStatus.UNAUTHORIZED))
     return caller

@@ -9,17 +9,16 @@ import orjson
 from aiohttp import web
 
 from catalog.accounts import Account
-from catalog.scopes import session_scopes
 from opendatafabric.errors import AuthenticationRequired, MalformedIdentifier
 from opendatafabric.names import AccountName
 from repo_server.body import read_json
 from repo_server.gate import CALLER, Refused
 from repo_server.identity import NO_TOKEN
+from repo_server.login_tokens import login_token
 from repo_server.problems import json_response, message, plain
 from repo_server.services import SERVICES, Services
 
 _PASSWORD: Final = "password"
-_DAY_S: Final = 86_400
 
 
 async def get_me(request: web.Request) -> web.StreamResponse:
@@ -48,9 +47,7 @@ async def post_login(request: web.Request) -> web.StreamResponse:
         account = await _checked(services, credentials)
     except (AuthenticationRequired, MalformedIdentifier):
         return message("Invalid credentials", HTTPStatus.UNAUTHORIZED)
-    expires_at = services.now() + services.settings.login_token_days * _DAY_S
-    scopes = session_scopes(is_admin=account.is_admin)
-    return json_response({"accessToken": await services.catalog.tokens.create(account, scopes, expires_at=expires_at)})
+    return json_response({"accessToken": (await login_token(services, account)).text})
 
 
 async def _checked(services: Services, credentials: str) -> Account:

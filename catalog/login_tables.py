@@ -1,0 +1,31 @@
+"""The tables of the catalog for logins that are under way in a browser. Secrets lie there as hashes only."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Column, Float, ForeignKey, LargeBinary, String, Table
+
+from catalog.tables import METADATA
+
+browser_sessions: Final = Table(
+    "browser_sessions",
+    METADATA,
+    Column("id_hash", LargeBinary, primary_key=True),
+    Column("account_id", String, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("began_at", Float, nullable=False),
+    Column("expires_at", Float, nullable=False, index=True),
+)
+
+device_logins: Final = Table(
+    "device_logins",
+    METADATA,
+    Column("code_hash", LargeBinary, primary_key=True),
+    Column("client_id", String, nullable=False),
+    Column("address", String, nullable=False),
+    Column("began_at", Float, nullable=False),
+    Column("expires_at", Float, nullable=False, index=True),
+    Column("state", String, nullable=False),
+    Column("account_id", String, ForeignKey("accounts.id", ondelete="CASCADE")),
+    Column("polled_at", Float),
+)

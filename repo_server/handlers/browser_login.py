@@ -1,0 +1,110 @@
+"""Where a person logs in with a browser, and lets programs in that wait for it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+from yarl import URL
+
+from catalog.accounts import Account
+from opendatafabric.errors import AuthenticationRequired, Conflict, MalformedIdentifier, NotFound
+from opendatafabric.login_limits import PAGE_PATH_CHARS_MAX
+from opendatafabric.names import AccountName
+from repo_server.handlers.device import LOGIN_PATH
+from repo_server.pages.frame import FORM_HEADERS, Frame, frame_at
+from repo_server.pages.login_pages import device_page, login_page, told_page
+from repo_server.services import SERVICES
+from repo_server.sessions import Session, checked_form, log_in, log_out, remember, session_of
+
+_ENDED: Final = "This login has ended or was decided already. Begin it again in the program that asked."
+
+
+async def get_login(request: web.Request) -> web.StreamResponse:
+    """``GET /v/login``: log in; with ``?deviceCode=`` decide on a program, with ``?onward=`` go on to that page."""
+    session, code = await session_of(request), request.query.get("deviceCode")
+    if session.account is None or code is None:
+        onward = onward_of(request.query.get("onward", "")) if code is None else str(_at_device(code))
+        return _shown(request, session, login_page(session, _frame(request), onward=onward))
+    try:
+        waiting = await request.app[SERVICES].catalog.device_logins.look(code)
+    except NotFound:
+        return _told(request, "Nothing to allow", _ENDED, HTTPStatus.NOT_FOUND)
+    return _shown(request, session, device_page(session, _frame(request), code, waiting))
+
+
+async def post_login(request: web.Request) -> web.StreamResponse:
+    """``POST /v/login``: name and password."""
+    form = await checked_form(request)
+    onward = onward_of("".join(form.all("onward")))
+    try:
+        account = await _checked(request, form.one("login"), form.one("password"))
+    except (AuthenticationRequired, MalformedIdentifier):
+        session = await session_of(request)
+        page = login_page(session, _frame(request), onward=onward, failed=True)
+        return _shown(request, session, page, HTTPStatus.UNAUTHORIZED)
+    response = to_page(request, onward)
+    await log_in(request, response, account)
+    return response
+
+
+async def post_logout(request: web.Request) -> web.StreamResponse:
+    """``POST /v/logout``."""
+    await checked_form(request)
+    response = to_page(request, LOGIN_PATH)
+    await log_out(request, response)
+    return response
+
+
+async def post_device(request: web.Request) -> web.StreamResponse:
+    """``POST /v/device``: what the person decided on a program that waits."""
+    form = await checked_form(request)
+    code, decision = form.one("deviceCode"), form.one("decision")
+    account = (await session_of(request)).account
+    if account is None:
+        return to_page(request, str(_at_device(code)))
+    logins = request.app[SERVICES].catalog.device_logins
+    try:
+        if decision != "allow":
+            await logins.deny(code)
+            return _told(request, "Denied", "The program gets nothing. You can close this page.")
+        await logins.approve(code, account)
+    except Conflict:
+        return _told(request, "Nothing to allow", _ENDED, HTTPStatus.CONFLICT)
+    return _told(request, "Allowed", "The program goes on by itself. You can close this page.")
+
+
+def onward_of(path: str) -> str:
+    """``path`` if it is a page of this server, else the page that says who is logged in."""
+    is_ours = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
+    return path if is_ours and len(path) <= PAGE_PATH_CHARS_MAX else LOGIN_PATH
+
+
+def to_page(request: web.Request, path: str) -> web.Response:
+    """Send a browser on to a page of ours."""
+    headers = {"Location": request.app[SERVICES].base_url + path, "Cache-Control": "no-store"}
+    return web.Response(status=HTTPStatus.SEE_OTHER, headers=headers)
+
+
+async def _checked(request: web.Request, login: str, password: str) -> Account:
+    return await request.app[SERVICES].catalog.accounts.check_password(AccountName(login.strip()), password)
+
+
+def _at_device(code: str) -> URL:
+    return URL(LOGIN_PATH).with_query(deviceCode=code)
+
+
+def _frame(request: web.Request) -> Frame:
+    return frame_at(request.app[SERVICES].base_url)
+
+
+def _shown(request: web.Request, session: Session, page: str, status: HTTPStatus = HTTPStatus.OK) -> web.StreamResponse:
+    response = web.Response(text=page, content_type="text/html", headers=FORM_HEADERS, status=status)
+    remember(request, response, session)
+    return response
+
+
+def _told(request: web.Request, title: str, text: str, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
+    page = told_page(_frame(request), title, text)
+    return web.Response(text=page, content_type="text/html", headers=FORM_HEADERS, status=status)

@@ -1,0 +1,75 @@
+"""Programs that wait for a person to let them in (RFC 8628, as the reference has it), and where clients find the API.
+
+Errors are 400 and say their name in ``message``, not in ``error`` as the RFC has it: the stock client looks there.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from aiohttp import web
+
+from catalog.device_logins import Refusal
+from opendatafabric.login_limits import DEVICE_LOGIN_S, DEVICE_POLL_S
+from repo_server.body import read_form
+from repo_server.login_tokens import login_token
+from repo_server.problems import json_response, message
+from repo_server.services import SERVICES
+
+BEGIN_PATH: Final = "/platform/token/device/authorization"
+TOKEN_PATH: Final = "/platform/token/device"
+RUNTIME_PATH: Final = "/assets/runtime-config.json"
+LOGIN_PATH: Final = "/v/login"
+GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
+_NOT_KEPT: Final = {"Cache-Control": "no-store"}
+
+
+async def get_runtime_config(request: web.Request) -> web.StreamResponse:
+    """``GET /assets/runtime-config.json``: where the API is; the stock client asks before it logs in."""
+    return json_response({"apiServerHttpUrl": request.app[SERVICES].base_url})
+
+
+async def get_ui_config(request: web.Request) -> web.StreamResponse:
+    """``GET /ui-config``: the same, and how one may log in."""
+    services = request.app[SERVICES]
+    return json_response({"apiServerHttpUrl": services.base_url, "loginMethods": ["password"]})
+
+
+async def post_authorization(request: web.Request) -> web.StreamResponse:
+    """``POST /platform/token/device/authorization``: begin, and say where the person is to go."""
+    services = request.app[SERVICES]
+    client_id = (await read_form(request, services.settings)).one("client_id").strip()
+    if not client_id or not client_id.isprintable():
+        return message("invalid_client", HTTPStatus.BAD_REQUEST)
+    code = await services.catalog.device_logins.begin(client_id, request.remote or "")
+    told = {
+        "device_code": code,
+        "user_code": "",
+        "verification_uri": services.base_url + LOGIN_PATH,
+        "verification_uri_complete": None,
+        "expires_in": DEVICE_LOGIN_S,
+        "interval": DEVICE_POLL_S,
+    }
+    return json_response(told, headers=_NOT_KEPT)
+
+
+async def post_token(request: web.Request) -> web.StreamResponse:
+    """``POST /platform/token/device``: the token, once the person said yes."""
+    services = request.app[SERVICES]
+    form = await read_form(request, services.settings)
+    client_id, code, grant_type = (form.one(name) for name in ("client_id", "device_code", "grant_type"))
+    if grant_type != GRANT_TYPE:
+        return message("invalid_grant", HTTPStatus.BAD_REQUEST)
+    found = await services.catalog.device_logins.take(code, client_id.strip())
+    if isinstance(found, Refusal):
+        return message(found.value, HTTPStatus.BAD_REQUEST)
+    token = await login_token(services, found)
+    told = {
+        "access_token": token.text,
+        "token_type": "Bearer",
+        "expires_in": int(token.lasts_s),
+        "refresh_token": None,
+        "score": None,
+    }
+    return json_response(told, headers=_NOT_KEPT)
