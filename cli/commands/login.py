@@ -1,15 +1,18 @@
-"""``odf login``: keep an access token for a server."""
+"""``odf login``: get an access token from a server with a browser, or keep one that is given."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import webbrowser
 from typing import Annotated
 
 import typer
 
+from cli.browser_login import token_by_browser
 from cli.credentials import origin_of, save_token
 from cli.options import AsJson
-from cli.output import print_json, print_line
+from cli.output import print_json, print_line, print_note
 from opendatafabric.errors import AuthenticationRequired
 
 
@@ -18,19 +21,25 @@ def command(
     access_token: Annotated[
         str | None, typer.Option("--access-token", metavar="T", help="The token; better piped in than written here.")
     ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Log in with a browser, also where standard input is no terminal.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Keep an access token for a server; pull and push send it there and nowhere else.
 
-    Without --access-token it is asked for, or read from standard input if that is no terminal.
+    It comes from a login with a browser, on this machine or any other: the page is shown, and opened if that can be
+    done here. A token that exists already is given, or read from standard input if that is no terminal.
 
     \b
     Example:
-        odf login http://127.0.0.1:8080
+        odf login https://data.example.org
         odf token create alice --repo my-repository | odf login http://127.0.0.1:8080
     """
     origin = origin_of(url)
-    token = (access_token if access_token is not None else _read_token()).strip()
+    if access_token is None and (browser or sys.stdin.isatty()):
+        access_token = asyncio.run(token_by_browser(origin, _show))
+    token = (access_token if access_token is not None else sys.stdin.readline()).strip()
     if not token or any(character.isspace() for character in token):
         raise AuthenticationRequired("no access token was given", hint="odf token create ACCOUNT prints one")
     path = save_token(url, token)
@@ -40,7 +49,7 @@ def command(
         print_line(f"token for {origin} kept in {path}")
 
 
-def _read_token() -> str:
+def _show(page: str) -> None:
+    print_note(f"odf: log in at {page}")
     if sys.stdin.isatty():
-        return str(typer.prompt("Access token", hide_input=True, err=True))
-    return sys.stdin.readline()
+        webbrowser.open(page)
