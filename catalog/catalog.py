@@ -22,10 +22,12 @@ from catalog.job_totals import JobTotals
 from catalog.jobs import Jobs
 from catalog.mirrors import Mirrors
 from catalog.reports import Reports
+from catalog.roles import Roles
 from catalog.schedules import Schedules
 from catalog.scrubs import Scrubs
 from catalog.standings import Standings
 from catalog.stored_tables import StoredTables
+from catalog.teams import Teams
 from catalog.tokens import Tokens
 from catalog.watches import Watches
 
@@ -37,6 +39,8 @@ class Catalog:
         self.accounts = Accounts(database, now)
         self.tokens = Tokens(database, now)
         self.datasets = Datasets(database, now)
+        self.roles = Roles(database, now)
+        self.teams = Teams(database)
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from sqlalchemy import Row, delete, insert, select, update
@@ -16,20 +15,11 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from catalog.accounts import Account
 from catalog.engine import Database
-from catalog.tables import datasets, reflog, roles
+from catalog.tables import datasets, reflog
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.multihash import Multihash
-
-
-class Role(Enum):
-    """What an account may do with a dataset that is not its own."""
-
-    READER = "reader"
-    EDITOR = "editor"
-    MAINTAINER = "maintainer"
-    OWNER = "owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +71,7 @@ class Datasets:
             await connection.execute(statement)
 
     async def set_visibility(self, dataset_id: DatasetId, visibility: Visibility) -> None:
-        """Make a dataset public or private."""
+        """Say who may read a dataset without a role."""
         await self._change(dataset_id, visibility=visibility.value)
 
     async def set_owner(self, dataset_id: DatasetId, owner: Account) -> None:
@@ -101,21 +91,6 @@ class Datasets:
             for gone in stored - ids:
                 await connection.execute(delete(datasets).where(datasets.c.id == gone))
         return len(stored - ids)
-
-    async def grant(self, dataset_id: DatasetId, account: Account, role: Role | None) -> None:
-        """Give an account a role, or take it away."""
-        keys = {"dataset_id": str(dataset_id), "account_id": str(account.id)}
-        async with self._database.writing() as connection:
-            await connection.execute(delete(roles).filter_by(**keys))
-            if role is not None:
-                await connection.execute(insert(roles).values({**keys, "role": role.value}))
-
-    async def role(self, dataset_id: DatasetId, account: Account) -> Role | None:
-        """The role of an account that does not own the dataset."""
-        query = select(roles.c.role).where(roles.c.dataset_id == str(dataset_id), roles.c.account_id == str(account.id))
-        async with self._database.reading() as connection:
-            found = (await connection.execute(query)).scalar()
-        return None if found is None else Role(found)
 
     async def log_move(
         self,

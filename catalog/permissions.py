@@ -7,7 +7,8 @@ from enum import IntEnum
 from typing import Final
 
 from catalog.accounts import Account, Accounts
-from catalog.datasets import DatasetRecord, Datasets, Role
+from catalog.datasets import DatasetRecord, Datasets
+from catalog.roles import Role, Roles
 from catalog.scopes import Scope
 from catalog.tokens import Authenticated
 from catalog.visibility import Visibility
@@ -31,15 +32,16 @@ class Access(IntEnum):
 
 _GIVES: Final = {
     Role.READER: Access.READ,
-    Role.EDITOR: Access.WRITE,
+    Role.WRITER: Access.WRITE,
     Role.MAINTAINER: Access.MAINTAIN,
     Role.OWNER: Access.OWN,
 }
 
 
-def access_to(record: DatasetRecord, caller: Authenticated | None, role: Role | None) -> Access:
-    """What ``caller`` (``None``: anonymous) may do with the dataset, given its role in it."""
-    granted = _by_account(record, None if caller is None else caller.account, role)
+def access_to(record: DatasetRecord, caller: Authenticated | None, role: Role | None, *, named: bool = False) -> Access:
+    """What ``caller`` (``None``: anonymous) may do with the dataset, given its role in it. ``named`` when it gave the
+    name: whoever comes by an id, a hash, a list or a search does not reach what is unlisted."""
+    granted = _by_account(record, None if caller is None else caller.account, role, named=named)
     return granted if caller is None else min(granted, _by_token(record, caller))
 
 
@@ -55,12 +57,13 @@ _MOST: Final = (
 )
 
 
-def _by_account(record: DatasetRecord, account: Account | None, role: Role | None) -> Access:
+def _by_account(record: DatasetRecord, account: Account | None, role: Role | None, *, named: bool = False) -> Access:
     if account is not None and (account.is_admin or account.id == record.owner_id):
         return Access.OWN
     if account is not None and role is not None:
         return _GIVES[role]
-    return Access.READ if record.visibility is Visibility.PUBLIC else Access.NONE
+    open_to_all = record.visibility is Visibility.PUBLIC or (named and record.visibility is Visibility.UNLISTED)
+    return Access.READ if open_to_all else Access.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Rights:
 
     accounts: Accounts
     datasets: Datasets
+    roles: Roles
     default_owner: AccountName
     default_visibility: Visibility
 
@@ -79,7 +83,7 @@ class Rights:
         if record is None:
             is_owner = account is not None and account.name == self.default_owner
             return is_owner or self.default_visibility is Visibility.PUBLIC
-        role = None if account is None else await self.datasets.role(dataset_id, account)
+        role = None if account is None else await self.roles.of(account.id, dataset_id, record.owner_id)
         return _by_account(record, account, role) >= Access.READ
 
     async def stranger_who_owns(self, dataset_id: DatasetId) -> AccountId | None:

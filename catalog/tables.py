@@ -51,14 +51,6 @@ datasets: Final = Table(
     Column("created_at", Float, nullable=False),
 )
 
-roles: Final = Table(
-    "roles",
-    METADATA,
-    Column("dataset_id", String, ForeignKey("datasets.id", ondelete="CASCADE"), primary_key=True),
-    Column("account_id", String, ForeignKey("accounts.id", ondelete="CASCADE"), primary_key=True),
-    Column("role", String, nullable=False),
-)
-
 reflog: Final = Table(
     "reflog",
     METADATA,

@@ -19,14 +19,14 @@ from opendatafabric.errors import OdfError
 READING: Final = frozenset(
     {
         "serve", "worker", "list", "show", "log", "tail", "lineage", "sql", "schedule list", "token list",
-        "mirror status", "verify", "report list", "report diff", "report show", "attestation verify",
-        "attestation show", "attestation keys", "witness", "push", "audit list", "audit verify", "audit export",
-        "audit archive", "scrub", "backup", "export", "engine serve", "car export",
+        "role list", "team list", "mirror status", "verify", "report list", "report diff", "report show",
+        "attestation verify", "attestation show", "attestation keys", "witness", "push", "audit list", "audit verify",
+        "audit export", "audit archive", "scrub", "backup", "export", "engine serve", "car export",
     }
 )  # fmt: skip
 """Commands that change nothing in the repository, start what writes its deeds down itself, or do so themselves."""
 
-_CHANGES_WITH: Final = {"fsck": "repair", "gate": "wish"}
+_CHANGES_WITH: Final = {"fsck": "repair", "gate": "wish", "visibility": "wish"}
 """Commands that change something only when this is given."""
 
 _HARMLESS_WITH: Final = "dry_run"

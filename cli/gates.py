@@ -34,7 +34,7 @@ from verify.report_room import ReportRoom
 def rights_in(settings: Settings, catalog: Catalog) -> Rights:
     """Who may read what, while nobody calls."""
     owner = AccountName(settings.default_account)
-    return Rights(catalog.accounts, catalog.datasets, owner, settings.default_visibility)
+    return Rights(catalog.accounts, catalog.datasets, catalog.roles, owner, settings.default_visibility)
 
 
 def promote_job(settings: Settings, repository: DatasetRepository, catalog: Catalog) -> PromoteJob:

@@ -201,6 +201,7 @@ async def _made(
     directory = Directory(
         repository,
         catalog.datasets,
+        catalog.roles,
         catalog.version,
         default_owner=owner,
         default_visibility=settings.default_visibility,

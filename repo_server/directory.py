@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
 from catalog.accounts import Account
-from catalog.datasets import DatasetRecord, Datasets, Role
+from catalog.datasets import DatasetRecord, Datasets
+from catalog.roles import Role, Roles
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import AccountId, DatasetId
@@ -36,6 +37,7 @@ class Directory:
         self,
         repository: DatasetRepository,
         datasets: Datasets,
+        roles: Roles,
         version: Callable[[], Hashable | None],
         *,
         default_owner: Account,
@@ -47,6 +49,7 @@ class Directory:
         self._upstream = upstream
         self._repository = repository
         self._datasets = datasets
+        self._roles_given = roles
         self._default_owner = default_owner
         self._default_visibility = default_visibility
         self._known: Remembered[DatasetRef, Hosted | None] = Remembered(version)
@@ -60,8 +63,9 @@ class Directory:
 
     async def role(self, hosted: Hosted, account: Account) -> Role | None:
         """The role of an account that does not own the dataset."""
+        owner_id = hosted.record.owner_id
         key = (hosted.entry.id, account.id)
-        return await self._roles.ask(key, lambda: self._datasets.role(hosted.entry.id, account))
+        return await self._roles.ask(key, lambda: self._roles_given.of(account.id, hosted.entry.id, owner_id))
 
     def forget(self, ref: DatasetAlias) -> None:
         """Look again next time."""

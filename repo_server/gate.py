@@ -67,13 +67,17 @@ async def admit(request: web.Request, needs: Needs) -> None:
     request[VISIT], request[CALLER] = visit, visit.caller
 
 
-async def access_of(services: Services, hosted: Hosted, caller: Caller) -> Access:
-    """What ``caller`` may do with the dataset."""
+async def access_of(services: Services, hosted: Hosted, caller: Caller, *, named: bool = False) -> Access:
+    """What ``caller`` may do with the dataset; ``named`` when it gave the name. With a token nobody sees less than
+    without."""
     account = caller.account
     role = None
     if account is not None and account.id != hosted.record.owner_id:
         role = await services.directory.role(hosted, account)
-    return access_to(hosted.record, caller.authenticated, role)
+    access = access_to(hosted.record, caller.authenticated, role, named=named)
+    if not services.settings.anonymous_access:
+        return access
+    return max(access, access_to(hosted.record, None, None, named=named))
 
 
 async def _caller_at_node(request: web.Request, needs: OfNode) -> Caller:
@@ -142,7 +146,7 @@ def _alias(account: str | None, name: str) -> DatasetAlias:
 
 
 async def _require(found: Visit, hosted: Hosted, needed: Access) -> None:
-    access = await access_of(found.services, hosted, found.caller)
+    access = await access_of(found.services, hosted, found.caller, named=True)
     if access is Access.NONE or (hosted.entry.pending and access < needed):
         raise Refused(web.Response(status=HTTPStatus.NOT_FOUND))
     if access < needed:

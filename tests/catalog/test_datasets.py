@@ -8,7 +8,7 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog
-from catalog.datasets import DatasetRecord, Role
+from catalog.datasets import DatasetRecord
 from catalog.reindex import Reindexed, reindex
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
@@ -48,21 +48,6 @@ async def test_visibility_and_owner_are_changed_on_purpose(catalog: Catalog, ali
     await catalog.datasets.set_visibility(ID, Visibility.PUBLIC)
     await catalog.datasets.set_owner(ID, bob)
     assert await catalog.datasets.find(ID) == a_record(bob, Visibility.PUBLIC)
-
-
-async def test_a_role_is_given_replaced_and_taken(catalog: Catalog, alice: Account, bob: Account) -> None:
-    await catalog.datasets.put(a_record(alice))
-    for role in (Role.READER, Role.EDITOR, None):
-        await catalog.datasets.grant(ID, bob, role)
-        assert await catalog.datasets.role(ID, bob) is role
-
-
-async def test_forgetting_a_dataset_takes_its_roles_along(catalog: Catalog, alice: Account, bob: Account) -> None:
-    await catalog.datasets.put(a_record(alice))
-    await catalog.datasets.grant(ID, bob, Role.EDITOR)
-    await catalog.datasets.forget(ID)
-    await catalog.datasets.put(a_record(alice))
-    assert await catalog.datasets.role(ID, bob) is None
 
 
 async def test_the_reflog_tells_who_moved_the_head_newest_first(catalog: Catalog, alice: Account, clock: Clock) -> None:

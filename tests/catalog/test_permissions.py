@@ -6,8 +6,9 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog
-from catalog.datasets import DatasetRecord, Role
+from catalog.datasets import DatasetRecord
 from catalog.permissions import Access, Rights, access_to
+from catalog.roles import Role
 from catalog.scopes import Scope, parse_patterns, with_included
 from catalog.tokens import Authenticated
 from catalog.visibility import Visibility
@@ -35,7 +36,7 @@ def record(visibility: Visibility) -> DatasetRecord:
         (None, None, Access.NONE, Access.READ),
         (OTHER, None, Access.NONE, Access.READ),
         (OTHER, Role.READER, Access.READ, Access.READ),
-        (OTHER, Role.EDITOR, Access.WRITE, Access.WRITE),
+        (OTHER, Role.WRITER, Access.WRITE, Access.WRITE),
         (OTHER, Role.MAINTAINER, Access.MAINTAIN, Access.MAINTAIN),
         (OTHER, Role.OWNER, Access.OWN, Access.OWN),
         (OWNER, None, Access.OWN, Access.OWN),
@@ -76,14 +77,34 @@ def test_a_token_never_gives_more_than_its_account_has() -> None:
     assert access_to(record(Visibility.PRIVATE), caller, None) is Access.NONE
 
 
+def test_what_is_unlisted_is_read_by_whoever_gives_its_name() -> None:
+    caller = Authenticated(OTHER, EVERYTHING)
+    for who in (None, caller):
+        assert access_to(record(Visibility.UNLISTED), who, None, named=True) is Access.READ
+        assert access_to(record(Visibility.UNLISTED), who, None) is Access.NONE
+        assert access_to(record(Visibility.PRIVATE), who, None, named=True) is Access.NONE
+    assert access_to(record(Visibility.UNLISTED), caller, Role.READER) is Access.READ
+
+
+async def test_a_role_in_the_account_of_the_owner_counts_while_nobody_calls(
+    catalog: Catalog, alice: Account, bob: Account
+) -> None:
+    known = DatasetRecord(new_dataset_id(bytes(32)), DatasetAlias.from_text("d"), alice.id, Visibility.UNLISTED)
+    await catalog.datasets.put(known)
+    rights = Rights(catalog.accounts, catalog.datasets, catalog.roles, AccountName("root"), Visibility.PRIVATE)
+    assert not await rights.may_read(bob.id, known.id), "an id is not the name"
+    await catalog.roles.grant(alice.id, bob, Role.READER)
+    assert await rights.may_read(bob.id, known.id)
+
+
 async def test_what_an_account_may_read_is_looked_up_each_time(catalog: Catalog, alice: Account, bob: Account) -> None:
     known = DatasetRecord(new_dataset_id(bytes(32)), DatasetAlias.from_text("d"), alice.id, Visibility.PRIVATE)
     await catalog.datasets.put(known)
-    rights = Rights(catalog.accounts, catalog.datasets, AccountName("bob"), Visibility.PRIVATE)
+    rights = Rights(catalog.accounts, catalog.datasets, catalog.roles, AccountName("bob"), Visibility.PRIVATE)
     assert [await rights.may_read(who, known.id) for who in (alice.id, bob.id, None, OTHER.id)] == [True] + [False] * 3
-    await catalog.datasets.grant(known.id, bob, Role.READER)
+    await catalog.roles.grant(known.id, bob, Role.READER)
     assert await rights.may_read(bob.id, known.id)
-    await catalog.datasets.grant(known.id, bob, None)
+    await catalog.roles.grant(known.id, bob, None)
     assert not await rights.may_read(bob.id, known.id)
     await catalog.datasets.set_visibility(known.id, Visibility.PUBLIC)
     assert await rights.may_read(None, known.id)
@@ -93,7 +114,7 @@ async def test_what_an_account_may_read_is_looked_up_each_time(catalog: Catalog,
 async def test_what_the_catalog_does_not_know_is_the_default_owners(
     catalog: Catalog, alice: Account, bob: Account, visibility: Visibility
 ) -> None:
-    rights = Rights(catalog.accounts, catalog.datasets, alice.name, visibility)
+    rights = Rights(catalog.accounts, catalog.datasets, catalog.roles, alice.name, visibility)
     unknown = new_dataset_id(bytes(32))
     assert await rights.may_read(alice.id, unknown)
     assert await rights.may_read(bob.id, unknown) is (visibility is Visibility.PUBLIC)

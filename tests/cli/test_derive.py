@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from catalog.datasets import DatasetRecord, Role
+from catalog.datasets import DatasetRecord
 from catalog.jobs import TRANSFORM, JobId
+from catalog.roles import Role
 from catalog.run_times import Schedule
 from catalog.visibility import Visibility
 from cli.catalogs import catalog_of
@@ -102,7 +103,7 @@ async def test_what_a_stranger_wants_is_computed_from_what_he_may_read_then(
         await catalog.datasets.put(DatasetRecord(weather.id, weather.alias, owner.id, Visibility.PRIVATE))
         job_id = JobId(TRANSFORM, fahrenheit.id)
         for role in (Role.READER, None):
-            await catalog.datasets.grant(weather.id, stranger, role)
+            await catalog.roles.grant(weather.id, stranger, role)
             await catalog.schedules.set(job_id, Schedule("0 0 1 1 *"), foreign=True, account_id=stranger.id)
             await catalog.jobs.request(job_id)
             await run_worker(str(mine), allowed=(), attached=False, on_ready=lambda: None, once=True)

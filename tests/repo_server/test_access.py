@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catalog.datasets import Role
+from catalog.roles import Role
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
@@ -64,12 +64,12 @@ async def test_reading_and_writing_follow_the_table(
             assert refused.text == "Authentication token invalid"
 
 
-@pytest.mark.parametrize(("role", "get", "put"), [(Role.READER, 200, 403), (Role.EDITOR, 200, 200), (None, 404, 404)])
+@pytest.mark.parametrize(("role", "get", "put"), [(Role.READER, 200, 403), (Role.WRITER, 200, 200), (None, 404, 404)])
 async def test_a_role_opens_a_private_dataset(
     server: Hosted, chain: ChainBuilder, role: Role | None, get: int, put: int
 ) -> None:
     entry = await server.repository.find(server.alias("secret"))
-    await server.catalog.datasets.grant(entry.id, server.accounts["bob"], role)
+    await server.catalog.roles.grant(entry.id, server.accounts["bob"], role)
     path = server.path("secret")
     assert (await server.ask("GET", path + "/refs/head", who="bob")).status == get
     assert (await server.ask("PUT", f"{path}/data/{hash_of(SMALL, chain)}", who="bob", data=SMALL)).status == put
@@ -82,15 +82,18 @@ async def test_a_reading_token_of_the_owner_does_not_write(server: Hosted, chain
     assert (await server.ask("PUT", path, who=token, data=SMALL)).status == 403
 
 
-async def test_a_token_bound_to_some_datasets_sees_no_others(server: Hosted, chain: ChainBuilder) -> None:
+async def test_a_token_bound_to_some_datasets_is_worth_nothing_at_others(server: Hosted, chain: ChainBuilder) -> None:
     account = "alice" if server.settings.multi_tenant else "default"
     bound = await server.bound_token("alice", f"{account}/sec*")
     path = f"data/{hash_of(SMALL, chain)}"
     assert (await server.ask("PUT", f"{server.path('secret')}/{path}", who=bound, data=SMALL)).status == 200
+    for method, status in (("GET", 200), ("PUT", 403)):
+        answer = await server.ask(method, f"{server.path('open')}/{path}", who=bound, data=SMALL)
+        assert answer.status == status, "whoever comes without a token may read it"
+    await server.catalog.datasets.set_visibility(chain.id, Visibility.PRIVATE)
     for method in ("GET", "PUT"):
         assert (await server.ask(method, f"{server.path('open')}/{path}", who=bound, data=SMALL)).status == 404
-    entry = await server.repository.find(server.alias("open"))
-    assert (await server.ask("GET", f"/datasets/{entry.id}", who=bound)).status == 404
+    assert (await server.ask("GET", f"/datasets/{chain.id}", who=bound)).status == 404
 
 
 async def test_a_token_is_bound_to_a_dataset_under_whichever_name_it_is_asked_for(tmp_path: Path) -> None:

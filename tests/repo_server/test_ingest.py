@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from catalog.datasets import Role
+from catalog.roles import Role
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.errors import EngineDied, EngineUnavailable
@@ -176,7 +176,7 @@ class TestRefusals:
         assert (await push(server, who="wrong")).status == 401
         assert (await push(server, name="nowhere")).status == 404
         assert (await push(server, who=await server.token("alice", Scope.DATASETS_READ))).status == 403
-        await server.catalog.datasets.grant((await dataset.seed()).dataset_id, server.accounts["bob"], Role.EDITOR)
+        await server.catalog.roles.grant((await dataset.seed()).dataset_id, server.accounts["bob"], Role.WRITER)
         assert (await push(server, who="bob")).status == 200
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from catalog.datasets import Role
 from catalog.jobs import VERIFY, JobId
+from catalog.roles import Role
 from catalog.run_times import Schedule
 from catalog.visibility import Visibility
 from opendatafabric.layout import report_key
@@ -111,7 +111,7 @@ async def test_a_reader_of_all_inputs_sees_all(multi: Hosted) -> None:
     await multi.add("secret", a_chain(2), Visibility.PRIVATE)
     report = report_on(2)
     path = await kept(multi, report)
-    await multi.catalog.datasets.grant(dataset_id(2), multi.accounts["bob"], Role.READER)
+    await multi.catalog.roles.grant(dataset_id(2), multi.accounts["bob"], Role.READER)
     assert (await get(multi, path, "bob")).body == report.to_bytes()
     assert SECRET not in (await get(multi, path, None)).text
 

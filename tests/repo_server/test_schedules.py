@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from catalog.catalog import Catalog
-from catalog.datasets import Role
 from catalog.jobs import POLL, TRANSFORM, VERIFY, JobId
 from catalog.mirrors import Direction, NewMirror
+from catalog.roles import Role
 from catalog.run_times import Schedule
 from catalog.schedules import Scheduled
 from catalog.scopes import Scope
@@ -183,11 +183,11 @@ async def test_a_derivative_is_computed_from_what_its_writer_may_read(server: Ho
 
 async def test_an_input_that_is_not_for_the_caller_is_as_one_that_is_not_here(server: Hosted) -> None:
     await server.add("derived", derived(SECRET))
-    await server.catalog.datasets.grant(DERIVED.dataset_id, server.accounts["bob"], Role.MAINTAINER)
+    await server.catalog.roles.grant(DERIVED.dataset_id, server.accounts["bob"], Role.MAINTAINER)
     for job in (None, VERIFY):
         assert (await put(server, YEARLY, name="derived", who="bob", job=job)).status == 404
         assert (await put(server, YEARLY, name="derived", job=job)).status == 200
-    await server.catalog.datasets.grant(SECRET.dataset_id, server.accounts["bob"], Role.READER)
+    await server.catalog.roles.grant(SECRET.dataset_id, server.accounts["bob"], Role.READER)
     assert (await put(server, YEARLY, name="derived", who="bob")).status == 200
     assert (await scheduled(server.catalog, DERIVED)).foreign
 

@@ -45,7 +45,12 @@ def services(server: Hosted) -> Services:
     catalog, owner = server.catalog, server.accounts["alice"]
     visibility = server.settings.default_visibility
     directory = Directory(
-        server.repository, catalog.datasets, lambda: None, default_owner=owner, default_visibility=visibility
+        server.repository,
+        catalog.datasets,
+        catalog.roles,
+        lambda: None,
+        default_owner=owner,
+        default_visibility=visibility,
     )
     return Services(
         settings=server.settings,

@@ -76,7 +76,9 @@ class House:
         self.clock.now += 60
         job = await self.catalog.jobs.claim_due([kind], "worker", lease_s=1)
         assert job is not None
-        rights = Rights(self.catalog.accounts, self.catalog.datasets, AccountName("default"), Visibility.PRIVATE)
+        rights = Rights(
+            self.catalog.accounts, self.catalog.datasets, self.catalog.roles, AccountName("default"), Visibility.PRIVATE
+        )
         return await Trust(self.repository, rights).checked(job)
 
 

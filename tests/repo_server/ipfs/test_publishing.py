@@ -45,6 +45,7 @@ class Published:
         directory = Directory(
             self.repository,
             self.catalog.datasets,
+            self.catalog.roles,
             lambda: None,
             default_owner=self.owner,
             default_visibility=Visibility.PRIVATE,
