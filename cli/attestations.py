@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +66,7 @@ async def judged(files: Sequence[str], trust: Trust, dataset: str | None, reposi
     return judge(about, trusted, require=trust.require)
 
 
-async def listed(ref: str, repository: str) -> dict[str, Any]:
+async def listed(ref: str, repository: str) -> Mapping[str, Any]:
     """The attestations of a dataset here or on a server, as the API tells them."""
     if is_address(ref):
         return _told(await _get(ref, _LIST))

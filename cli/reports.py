@@ -23,7 +23,7 @@ _COLUMNS = ("REPORT", "ENDED", "VERDICT", "CHECKED", "HEAD")
 _SPAN_COLUMNS = ("VERDICT", "FIRST SEEN", "LAST SEEN", "REPORTS")
 
 
-async def reports_of(ref: str, repository: str) -> dict[str, Any]:
+async def reports_of(ref: str, repository: str) -> Mapping[str, Any]:
     """Those of a dataset here or on a server, the newest first, and how its verdict changed, as the API tells them.
 
     Raises:

@@ -32,7 +32,7 @@ FORMATS: Final[dict[str, ReadStep]] = {
 }
 """Names of formats, as people give them, and how such files are read where the source says nothing else."""
 
-_MEDIA_TYPES: Final = {
+MEDIA_TYPES: Final = {
     "text/csv": "csv",
     "application/json": "json",
     "application/x-ndjson": "ndjson",
@@ -74,10 +74,10 @@ def format_of_media_type(media_type: str) -> str:
     Raises:
         UnsupportedOperation: no format has it.
     """
-    name = _MEDIA_TYPES.get(media_type.partition(";")[0].strip().lower())
+    name = MEDIA_TYPES.get(media_type.partition(";")[0].strip().lower())
     if name is None:
         raise UnsupportedOperation(
-            f"there is no format of media type {media_type[:100]!r}", expected=", ".join(sorted(_MEDIA_TYPES))
+            f"there is no format of media type {media_type[:100]!r}", expected=", ".join(sorted(MEDIA_TYPES))
         )
     return name
 
@@ -88,7 +88,7 @@ def media_type_of_format(name: str) -> str:
     Raises:
         UnsupportedOperation: an unknown format.
     """
-    for media_type, named in _MEDIA_TYPES.items():
+    for media_type, named in MEDIA_TYPES.items():
         if named == name.lower():
             return media_type
     raise UnsupportedOperation(f"there is no format '{name}'", expected=", ".join(FORMATS))

@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
+from typing_extensions import TypedDict
+
 from catalog.ingest_plans import IngestKey, IngestPlan, IngestPlans
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import Conflict, EngineUnavailable, RefConflict
@@ -45,6 +47,27 @@ _TRIES: Final = 4
 """How often an ingest is begun anew because another process moved the head meanwhile."""
 
 _BUSY_HINT: Final = "try again after a while"
+
+
+class RowCounts(TypedDict):
+    """What became of the rows of a file."""
+
+    read: int
+    appended: int
+    retracted: int
+    corrected: int
+
+
+class IngestAnswer(TypedDict):
+    """What an ingest came to."""
+
+    oldHead: str
+    newHead: str
+    changed: bool
+    watermark: str | None
+    offsets: list[int] | None
+    logicalHash: str | None
+    rows: RowCounts
 
 
 @dataclass(frozen=True, slots=True)

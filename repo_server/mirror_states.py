@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from catalog.mirrors import Mirror, MirroredDataset
 
 
-def plain_mirror(mirror: Mirror, datasets: Mapping[str, MirroredDataset], now: float) -> dict[str, Any]:
+class MirrorState(TypedDict):
+    """A mirror; times are seconds since 1970, ``states`` has each dataset."""
+
+    id: int
+    direction: str
+    target: str
+    datasets: str
+    schedule: str | None
+    nextRunAt: float | None
+    lastRunAt: float | None
+    lastSuccessAt: float | None
+    lastError: str | None
+    failures: int
+    lagS: float
+    states: dict[str, dict[str, Any]]
+
+
+def plain_mirror(mirror: Mirror, datasets: Mapping[str, MirroredDataset], now: float) -> MirrorState:
     """A mirror as JSON values, without its token; ``now`` in seconds since 1970."""
     return {
         "id": mirror.id,

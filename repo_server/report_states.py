@@ -3,13 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from typing_extensions import TypedDict
 
 from catalog.reports import KeptReport, VerdictSpan, history
 from repo_server.moments import moment
 
 
-def plain_reports(newest_first: Sequence[KeptReport]) -> dict[str, Any]:
+class ReportEntry(TypedDict):
+    """A report that is kept."""
+
+    report: str
+    endedAt: str
+    verdict: str
+    replayed: bool
+    head: str | None
+
+
+class VerdictEntry(TypedDict):
+    """How long a verdict held."""
+
+    verdict: str
+    firstSeen: str
+    lastSeen: str
+    reports: int
+
+
+class ReportList(TypedDict):
+    """The reports of a dataset, the newest first, and how the verdict changed."""
+
+    reports: list[ReportEntry]
+    history: list[VerdictEntry]
+
+
+def plain_reports(newest_first: Sequence[KeptReport]) -> ReportList:
     """All reports of a dataset, and how its verdict changed."""
     return {"reports": list(map(_plain, newest_first)), "history": list(map(_plain_span, history(newest_first)))}
 
@@ -19,7 +46,7 @@ def checked(*, replayed: bool) -> str:
     return "integrity and transforms" if replayed else "integrity"
 
 
-def _plain(report: KeptReport) -> dict[str, Any]:
+def _plain(report: KeptReport) -> ReportEntry:
     return {
         "report": str(report.hash),
         "endedAt": moment(report.ended_at),
@@ -29,7 +56,7 @@ def _plain(report: KeptReport) -> dict[str, Any]:
     }
 
 
-def _plain_span(span: VerdictSpan) -> dict[str, Any]:
+def _plain_span(span: VerdictSpan) -> VerdictEntry:
     return {
         "verdict": span.verdict,
         "firstSeen": moment(span.first_seen),

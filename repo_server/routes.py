@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import hdrs, web
@@ -41,26 +39,14 @@ from repo_server.handlers import (
     verification,
 )
 from repo_server.middleware import REFERENCE_HANDLERS
-from repo_server.needs import ADMIN, ANYONE, SIGNING_IN, UNASKED, Needs, OfDataset, OfNode, Who
+from repo_server.needs import ADMIN, ANYONE, SIGNING_IN, UNASKED, OfDataset, OfNode, Who
+from repo_server.route import SERVED, Handler, Served
+from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
 from verify.attestation.document import KEYS_PATH
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _SENDING: Final = OfDataset(Access.WRITE, pending=True)
 _SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_PUSH)
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """``path`` of a dataset's route is below the dataset. ``GET`` answers ``HEAD`` too. What it ``needs`` of its caller
-    is asked before the handler runs."""
-
-    method: str
-    path: str
-    handler: Handler
-    purpose: str
-    needs: Needs
-
 
 NODE_ROUTES: Final = (
     Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts", ANYONE),
@@ -157,42 +143,28 @@ DATASET_ROUTES: Final = (
 )
 
 
-REFERENCE_PATHS: Final = frozenset(
-    {
-        "/info",
-        "/accounts/me",
-        "/datasets/{did}",
-        "/platform/token/validate",
-        "/platform/login",
-        device.BEGIN_PATH,
-        device.TOKEN_PATH,
-        "/platform/file/upload/prepare",
-        "/platform/file/upload/{token}",
-        "/refs/{ref}",
-        "/blocks/{hash}",
-        "/data/{hash}",
-        "/checkpoints/{hash}",
-        "/pull",
-        "/push",
-        "/ingest",
-    }
-)
-"""Routes that the reference has too: their refusals have its forms, the others' are problem documents."""
+def served(tenancy: Tenancy, *, with_ipfs: bool = False) -> tuple[Served, ...]:
+    """Every route with its whole path; those of the node come first."""
+    of_node = NODE_ROUTES + (IPFS_ROUTES if with_ipfs else ())
+    prefix = PREFIXES[tenancy]
+    return (
+        *(Served(route, route.path) for route in of_node),
+        *(Served(route, prefix + route.path) for route in DATASET_ROUTES),
+    )
 
 
 def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: bool = False) -> None:
-    """Put every route of the table into ``application``; those of the node come first."""
+    """Put every route of the table into ``application``."""
+    application[SERVED] = served(tenancy, with_ipfs=with_ipfs)
     application[REFERENCE_HANDLERS] = set()
-    for route in NODE_ROUTES + (IPFS_ROUTES if with_ipfs else ()):
-        _add(application, route, route.path)
-    for route in DATASET_ROUTES:
-        _add(application, route, PREFIXES[tenancy] + route.path)
+    for each in application[SERVED]:
+        _add(application, each.route, each.path)
 
 
 def _add(application: web.Application, route: Route, path: str) -> None:
     # aiohttp joins the methods of equal paths that are added one after another, so that 405 names them all.
     handler = _admitting(route)
-    if route.path in REFERENCE_PATHS:
+    if route.of_reference:
         application[REFERENCE_HANDLERS].add(handler)
     if route.method == hdrs.METH_GET:
         application.router.add_get(path, handler)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from catalog.jobs import JobState
 from opendatafabric.errors import NotFound
@@ -20,10 +23,22 @@ class RunStep(StrEnum):
     FAILED = "failed"
 
 
+class RunState(TypedDict):
+    """How a run stands; what there is of it follows from its state."""
+
+    run: int
+    state: str
+    startedAt: NotRequired[str | None]
+    endedAt: NotRequired[str | None]
+    progress: NotRequired[Mapping[str, Any] | None]
+    outcome: NotRequired[Mapping[str, Any] | None]
+    error: NotRequired[str]
+
+
 OVER = frozenset({RunStep.ENDED, RunStep.FAILED})
 
 
-def plain_run(state: JobState | None, run: int, *, now: float, with_error: bool) -> dict[str, Any]:
+def plain_run(state: JobState | None, run: int, *, now: float, with_error: bool) -> RunState:
     """The run of that number. ``with_error`` says why it failed; without, only that it did.
 
     Raises:
@@ -32,12 +47,12 @@ def plain_run(state: JobState | None, run: int, *, now: float, with_error: bool)
     step = _step(state, run, now)
     if state is None or step is None:
         raise NotFound(f"run {run} is not known: it was not asked for, or a later one has ended", hint="GET …/verify")
-    told: dict[str, Any] = {"run": run, "state": step.value}
+    told: RunState = {"run": run, "state": step.value}
     if step is RunStep.RUNNING:
         return {**told, "startedAt": moment_or_none(state.began_at), "progress": state.progress}
     if step is RunStep.WAITING:
         return told
-    ended = {**told, "startedAt": moment_or_none(state.began_at), "endedAt": moment_or_none(state.ended_at)}
+    ended: RunState = {**told, "startedAt": moment_or_none(state.began_at), "endedAt": moment_or_none(state.ended_at)}
     if step is RunStep.FAILED:
         return {**ended, "error": redacted(state.error or "") if with_error else "the run failed"}
     return {**ended, "outcome": state.outcome}

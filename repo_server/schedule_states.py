@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from catalog.schedules import Scheduled
 from repo_server.logs import redacted
 from repo_server.moments import moment_or_none
 
 
-def plain_schedule(scheduled: Scheduled) -> dict[str, Any]:
+class ScheduleState(TypedDict):
+    """When something is done, and how it went."""
+
+    cron: str | None
+    onChange: bool
+    timezone: str
+    jitterS: float
+    paused: bool
+    running: bool
+    nextRunAt: str | None
+    lastRunAt: str | None
+    lastEndAt: str | None
+    lastSuccessAt: str | None
+    lastOutcome: dict[str, Any] | None
+    lastError: str | None
+    failures: int
+
+
+def plain_schedule(scheduled: Scheduled) -> ScheduleState:
     """A schedule, its last run and its next; nothing in it is a secret."""
     schedule, state = scheduled.schedule, scheduled.state
     return {

@@ -27,7 +27,7 @@ IMPORT_NAMES = {
     "prometheus_client": "prometheus-client",
     "yaml": "pyyaml",
 }
-PART_OF_ANOTHER = {"botocore", "py4j"}  # what boto3 and pyspark are made of, in the versions they pin
+PART_OF_ANOTHER = {"botocore", "py4j", "typing_extensions"}  # of boto3, pyspark and pydantic, in the versions they pin
 UNDER = {"pydantic_settings": "pydantic-settings", "ruamel": "ruamel-yaml"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import aiohttp
@@ -170,7 +171,7 @@ async def _remove(repository: str, mirror_id: int) -> None:
         await catalog.mirrors.remove(mirror_id)
 
 
-def _cells(plain: dict[str, Any]) -> tuple[str, ...]:
+def _cells(plain: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         str(plain["id"]),
         plain["direction"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Final
 
 import typer
@@ -204,13 +204,13 @@ async def _print_one(repository: str, ref: str, *, verify: bool, as_json: bool) 
         found = await catalog.schedules.find(job_id)
     plain = None if found is None else plain_schedule(found)
     if as_json:
-        print_json({"dataset": ref, **(plain or {})})
+        print_json({"dataset": ref} if plain is None else {"dataset": ref, **plain})
     elif plain is not None:
         done = DONE.get(job_id.kind, "computed")
         print_line(f"{ref}: {_told(plain, done)}")
 
 
-def _told(plain: dict[str, Any], done: str) -> str:
+def _told(plain: Mapping[str, Any], done: str) -> str:
     if plain["paused"]:
         return "paused"
     when = f"{done} next at {plain['nextRunAt']}" if plain["nextRunAt"] else done

@@ -7,22 +7,38 @@ from typing import Final
 
 import orjson
 from aiohttp import web
+from typing_extensions import TypedDict
 
 from catalog.visibility import Visibility
 from repo_server.gate import VISIT, Visit
 from repo_server.object_response import is_known
+from repo_server.openapi.described import NOT_MODIFIED, STRING, Answer, Tag, describes, json
 from repo_server.pages.badge import badge_json, badge_svg
 from verify.standing import Standing, standing_of
 
 _FRESH_S: Final = 60
+_SVG: Final = "image/svg+xml"
 
 
+class Badge(TypedDict):
+    """What the endpoint badge of shields.io reads."""
+
+    schemaVersion: int
+    label: str
+    message: str
+    color: str
+    isError: bool
+    cacheSeconds: int
+
+
+@describes(Tag.REPOSITORY, Answer({_SVG: STRING}), NOT_MODIFIED, shown=True)
 async def get_svg(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/badge.svg``."""
     standing = await _standing(request[VISIT])
-    return _answer(request, standing, badge_svg(standing).encode(), "image/svg+xml")
+    return _answer(request, standing, badge_svg(standing).encode(), _SVG)
 
 
+@describes(Tag.REPOSITORY, json(Badge), NOT_MODIFIED, shown=True)
 async def get_json(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/badge.json``."""
     standing = await _standing(request[VISIT])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from http import HTTPStatus
+from typing import Final
 
 from aiohttp import web
+from typing_extensions import TypedDict
 
 from opendatafabric.errors import NotFound
 from repo_server.error_table import ERROR_TYPES, TYPES_PATH
 from repo_server.html_response import html_response, wants_html
+from repo_server.openapi.described import Tag, describes, json_or_page
 from repo_server.pages.frame import frame_at
 from repo_server.pages.templates import render
 from repo_server.problems import json_response
@@ -19,6 +22,17 @@ _HEADERS: Final = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
+class ErrorMeaning(TypedDict):
+    """What a code means; without a status it has that of the code above it."""
+
+    type: str
+    code: str
+    title: str
+    status: int | None
+    remedy: str
+
+
+@describes(Tag.REPOSITORY, json_or_page(ErrorMeaning), refuses=(HTTPStatus.NOT_FOUND,), shown=True)
 async def get_error(request: web.Request) -> web.StreamResponse:
     """``GET /system/errors/{code}``."""
     told = _told(request.match_info["code"])
@@ -27,7 +41,7 @@ async def get_error(request: web.Request) -> web.StreamResponse:
     return json_response(told, headers=_HEADERS)
 
 
-def _told(code: str) -> dict[str, Any]:
+def _told(code: str) -> ErrorMeaning:
     kind = ERROR_TYPES.get(code)
     if kind is None:
         raise NotFound("no error is called so", hint=f"a code stands in the `type` of a problem: {TYPES_PATH}CODE")

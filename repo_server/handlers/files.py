@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import BodyPartReader, web
+from typing_extensions import TypedDict
 
 from catalog.accounts import Account
 from opendatafabric.errors import AccessDenied, LimitExceeded, MalformedInput, SizeMismatch
 from opendatafabric.limits import FILE_UPLOADS_MAX, READ_CHUNK_BYTES
 from repo_server.body import announced_length, patiently, pieces_of
 from repo_server.gate import CALLER
-from repo_server.handlers.uploads import COMPLETE, LENGTH, OFFSET, number_in, state_of
+from repo_server.handlers.uploads import COMPLETE, LENGTH, OFFSET, appends, number_in, state_of
+from repo_server.openapi.described import BINARY, BYTES, Answer, Body, Parameter, Tag, describes, empty, json
 from repo_server.problems import json_response
 from repo_server.services import SERVICES, Services
 from repo_server.upload_tokens import FileUpload, checked_name, token_of, upload_id_in
@@ -25,6 +27,32 @@ _FORM_BYTES_MAX: Final = 64 * 1024
 """What a form has besides the file: its boundaries and headers."""
 
 
+_ABSENT: Final = (HTTPStatus.NOT_FOUND,)
+_FORM: Final = {"type": "object", "required": ["file"], "properties": {"file": BINARY}}
+
+
+class UploadPlace(TypedDict):
+    """Where a file goes, and the token to ingest it by."""
+
+    uploadUrl: str
+    method: str
+    useMultipart: bool
+    headers: list[list[str]]
+    fields: list[Any]
+    uploadToken: str
+
+
+@describes(
+    Tag.KAMU,
+    json(UploadPlace),
+    refuses=(HTTPStatus.REQUEST_ENTITY_TOO_LARGE,),
+    parameters=(
+        Parameter("fileName", "what the file is called", value="cities.csv", required=True),
+        Parameter("contentLength", "its bytes", {"type": "integer", "minimum": 0}, value=1024, required=True),
+        Parameter("contentType", "its format, if its name does not say it", value="text/csv"),
+    ),
+    shown=True,
+)
 async def prepare(request: web.Request) -> web.StreamResponse:
     """``POST /platform/file/upload/prepare``: where the file goes, and the token to name it by."""
     services = request.app[SERVICES]
@@ -51,6 +79,7 @@ async def prepare(request: web.Request) -> web.StreamResponse:
     )
 
 
+@describes(Tag.KAMU, empty(), refuses=(*_ABSENT, HTTPStatus.CONFLICT), body=Body({"multipart/form-data": _FORM}))
 async def post_form(request: web.Request) -> web.StreamResponse:
     """``POST /platform/file/upload/{token}``: the whole file as the part ``file`` of a form."""
     uploads, upload = await _own(request)
@@ -65,6 +94,7 @@ async def post_form(request: web.Request) -> web.StreamResponse:
     return web.Response()
 
 
+@appends
 async def append(request: web.Request) -> web.StreamResponse:
     """``PATCH``: more bytes from ``Upload-Offset`` on; 204 while there are some to come, then 200."""
     uploads, upload = await _own(request)
@@ -76,6 +106,14 @@ async def append(request: web.Request) -> web.StreamResponse:
     return web.Response(headers={OFFSET: str(upload.size), COMPLETE: "?1"})
 
 
+@describes(
+    Tag.KAMU,
+    Answer({BYTES: BINARY}),
+    Answer({BYTES: BINARY}, HTTPStatus.PARTIAL_CONTENT),
+    empty(HTTPStatus.NO_CONTENT, "it is not whole: `Upload-Offset` says how far it came"),
+    empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE),
+    refuses=_ABSENT,
+)
 async def get(request: web.Request) -> web.StreamResponse:
     """``GET``: the file, for everybody who knows the token; 204 with the offset while it is not whole."""
     uploads, upload = await found_upload(request.app[SERVICES], request.match_info["token"])
@@ -87,6 +125,7 @@ async def get(request: web.Request) -> web.StreamResponse:
     return web.FileResponse(uploads.file_of(upload), headers={**told, **shown})
 
 
+@describes(Tag.KAMU, empty(HTTPStatus.NO_CONTENT), refuses=_ABSENT)
 async def cancel(request: web.Request) -> web.StreamResponse:
     """``DELETE``: give the file up."""
     uploads, upload = await _own(request)

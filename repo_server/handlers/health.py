@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final
+from typing import Any, Final, NotRequired
 
 from aiohttp import web
+from typing_extensions import TypedDict
 
 from opendatafabric.errors import NotFound, OdfError
 from opendatafabric.names import AccountName
@@ -15,6 +16,7 @@ from opendatafabric.spec import SPEC_VERSION
 from repo_server.background.worker import WorkerState
 from repo_server.config import MetricsAccess, Settings
 from repo_server.metrics import CONTENT_TYPE
+from repo_server.openapi.described import STRING, TEXT, Answer, Tag, describes, json
 from repo_server.problems import json_response
 from repo_server.services import SERVICES, Services
 
@@ -22,11 +24,32 @@ _CHECK_S_MAX: Final = 5
 """Whoever watches the server waits no longer."""
 
 
+class Health(TypedDict):
+    """Whether all is well; ``worker`` once there was something for it to do."""
+
+    ok: bool
+    reason: NotRequired[str]
+    worker: NotRequired[dict[str, Any]]
+
+
+class SystemInfo(TypedDict):
+    """What runs here."""
+
+    name: str
+    version: str
+    specVersion: str
+    isMultiTenant: bool
+    anonymousAccess: bool
+    objectBytesMax: int
+
+
+@describes(Tag.REPOSITORY, json(Health), shown=True)
 async def get_health(request: web.Request) -> web.StreamResponse:
     """``GET /system/health``: the process answers."""
     return json_response({"ok": True})
 
 
+@describes(Tag.REPOSITORY, json(Health), json(Health, HTTPStatus.SERVICE_UNAVAILABLE, "what is wrong"), shown=True)
 async def get_ready(request: web.Request) -> web.StreamResponse:
     """``GET /system/ready``: repository and database can be used, and the server is not stopping."""
     services = request.app[SERVICES]
@@ -36,6 +59,7 @@ async def get_ready(request: web.Request) -> web.StreamResponse:
     return json_response({"ok": False, "reason": reason}, status=HTTPStatus.SERVICE_UNAVAILABLE)
 
 
+@describes(Tag.REPOSITORY, json(SystemInfo), shown=True)
 async def get_system_info(request: web.Request) -> web.StreamResponse:
     """``GET /system/info``."""
     settings = request.app[SERVICES].settings
@@ -56,6 +80,7 @@ def metrics_are_public(settings: Settings) -> bool:
     return settings.metrics_access is MetricsAccess.PUBLIC
 
 
+@describes(Tag.REPOSITORY, Answer({TEXT: STRING}))
 async def get_metrics(request: web.Request) -> web.StreamResponse:
     """``GET /metrics``."""
     services = request.app[SERVICES]

@@ -21,12 +21,13 @@ from opendatafabric.multihash import physical_hash
 from pipeline.commit import Outcome, Position
 from pipeline.ingest import Given
 from pipeline.ingest_request import Source
-from pipeline.push_sources import format_of_file, format_of_media_type, push_source
+from pipeline.push_sources import MEDIA_TYPES, format_of_file, format_of_media_type, push_source
 from repo_server.body import length_if_announced, pieces_of
 from repo_server.gate import VISIT, Refused, Visit
 from repo_server.handlers.files import found_upload, require_owner
 from repo_server.head_moves import note_move
-from repo_server.ingesting import Ingested, WantedIngest
+from repo_server.ingesting import IngestAnswer, Ingested, WantedIngest
+from repo_server.openapi.described import BINARY, Body, Parameter, Tag, describes, json
 from repo_server.problems import json_response, message
 from repo_server.upload_tokens import FileUpload, upload_id_in
 
@@ -59,6 +60,18 @@ class _Parameters:
         return str(physical_hash(orjson.dumps([*content, self.source_name, str(self.event_time)])))
 
 
+@describes(
+    Tag.KAMU,
+    json(IngestAnswer),
+    refuses=(HTTPStatus.CONFLICT, HTTPStatus.NOT_IMPLEMENTED),
+    parameters=(
+        Parameter("sourceName", "the push source, where there are several"),
+        Parameter("uploadToken", "a file that was sent before, instead of a body"),
+        Parameter(EVENT_TIME, "when records happened that do not say it (RFC 3339)", place="header"),
+        Parameter(KEY, "the request is done once, however often it is sent", place="header"),
+    ),
+    body=Body(dict.fromkeys(MEDIA_TYPES, BINARY), required=False),
+)
 async def post_ingest(request: web.Request) -> web.StreamResponse:
     """``POST ingest``: 200 once the data are in, or were in before."""
     found = request[VISIT]

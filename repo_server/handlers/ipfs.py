@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Final
 
 from aiohttp import web
+from typing_extensions import TypedDict
 
 from opendatafabric.errors import MalformedIdentifier, NotFound, ObjectNotFound
 from opendatafabric.ipfs.car import car_header, car_section, write_car
@@ -26,6 +27,7 @@ from repo_server.ipfs.asked import MEDIA_TYPES, EntityBytes, Form, entity_bytes_
 from repo_server.ipfs.provider import Found, Shelf
 from repo_server.ipfs.publishing import TTL_S
 from repo_server.object_response import is_known, send_object
+from repo_server.openapi.described import BINARY, BYTES, NOT_MODIFIED, Answer, Parameter, Tag, describes, empty, json
 from repo_server.piece_response import send_pieces
 from repo_server.problems import json_response, message
 from repo_server.services import SERVICES
@@ -51,6 +53,35 @@ class _Asked:
     caching: str
 
 
+class Published(TypedDict):
+    """Where a dataset lies in IPFS."""
+
+    root: str
+    head: str
+    name: str
+    sequence: int
+
+
+_FORMS: Final = dict.fromkeys((BYTES, *MEDIA_TYPES.values()), BINARY)
+_gives_content: Final = describes(
+    Tag.IPFS,
+    Answer(_FORMS),
+    Answer(_FORMS, HTTPStatus.PARTIAL_CONTENT),
+    NOT_MODIFIED,
+    empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE),
+    refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.NOT_ACCEPTABLE, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    parameters=(
+        Parameter("format", "the form", {"enum": [form.value for form in MEDIA_TYPES]}),
+        Parameter("dag-scope", "how much of an archive", {"enum": [scope.value for scope in Scope]}),
+        Parameter("entity-bytes", "some bytes of a file in an archive: `from:to`"),
+    ),
+)
+gives_record: Final = describes(
+    Tag.IPFS, Answer({MEDIA_TYPES[Form.RECORD]: BINARY}), NOT_MODIFIED, refuses=(HTTPStatus.NOT_FOUND,)
+)
+
+
+@_gives_content
 async def get_ipfs(request: web.Request) -> web.StreamResponse:
     """``GET /ipfs/{cid}`` and ``GET /ipfs/{cid}/{path}``."""
     shelf = shelf_of(request)
@@ -58,6 +89,7 @@ async def get_ipfs(request: web.Request) -> web.StreamResponse:
     return await _answer(request, _Asked(shelf, root, _parts(request), _path(request, "ipfs"), IMMUTABLE))
 
 
+@_gives_content
 async def get_ipns(request: web.Request) -> web.StreamResponse:
     """``GET /ipns/{name}`` and ``GET /ipns/{name}/{path}``."""
     shelf = shelf_of(request)
@@ -68,6 +100,7 @@ async def get_ipns(request: web.Request) -> web.StreamResponse:
     return await _answer(request, _Asked(shelf, root, _parts(request), _path(request, "ipns"), CHANGING))
 
 
+@describes(Tag.IPFS, json(Published))
 async def get_published(request: web.Request) -> web.StreamResponse:
     """``GET {dataset}/ipfs``: under which CID and name the dataset lies in IPFS."""
     found = request[VISIT]

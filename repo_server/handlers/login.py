@@ -7,6 +7,7 @@ from typing import Final
 
 import orjson
 from aiohttp import web
+from typing_extensions import TypedDict
 
 from catalog.accounts import Account
 from opendatafabric.errors import AuthenticationRequired, MalformedIdentifier
@@ -15,12 +16,34 @@ from repo_server.body import read_json
 from repo_server.gate import CALLER, Refused
 from repo_server.identity import NO_TOKEN
 from repo_server.login_tokens import login_token
+from repo_server.openapi.described import JSON, Body, Tag, describes, empty, json
 from repo_server.problems import json_response, message, plain
 from repo_server.services import SERVICES, Services
 
 _PASSWORD: Final = "password"
 
 
+class Me(TypedDict):
+    """An account."""
+
+    id: str
+    accountName: str
+
+
+class LoginWanted(TypedDict):
+    """``loginCredentialsJson`` is JSON in a text: ``{"login", "password"}``."""
+
+    loginMethod: str
+    loginCredentialsJson: str
+
+
+class LoggedIn(TypedDict):
+    """A new token."""
+
+    accessToken: str
+
+
+@describes(Tag.CORE, json(Me), shown=True)
 async def get_me(request: web.Request) -> web.StreamResponse:
     """``GET /accounts/me``."""
     account = request[CALLER].account
@@ -28,6 +51,7 @@ async def get_me(request: web.Request) -> web.StreamResponse:
     return json_response({"id": str(account.id), "accountName": account.name[:]})
 
 
+@describes(Tag.CORE, empty(), refuses=(HTTPStatus.UNAUTHORIZED,), shown=True)
 async def get_validate(request: web.Request) -> web.StreamResponse:
     """``GET /platform/token/validate``."""
     caller = request[CALLER]
@@ -36,6 +60,12 @@ async def get_validate(request: web.Request) -> web.StreamResponse:
     return web.Response()
 
 
+@describes(
+    Tag.CORE,
+    json(LoggedIn),
+    refuses=(HTTPStatus.UNAUTHORIZED,),
+    body=Body({JSON: LoginWanted}, {"loginMethod": "password", "loginCredentialsJson": '{"login": …, "password": …}'}),
+)
 async def post_login(request: web.Request) -> web.StreamResponse:
     """``POST /platform/login``: the method is ``password``."""
     services = request.app[SERVICES]

@@ -16,11 +16,12 @@ from repo_server.gate import VISIT, Visit
 from repo_server.handlers.simple import hash_of
 from repo_server.html_response import VARIES, html_response, wants_html
 from repo_server.object_response import headers_of, is_known
+from repo_server.openapi.described import NOT_MODIFIED, Tag, describes, json, json_or_page
 from repo_server.pages.frame import frame_at
 from repo_server.pages.report_pages import report_list_page, report_page
 from repo_server.problems import json_response
 from repo_server.readable_values import may_see_values
-from repo_server.report_states import plain_reports
+from repo_server.report_states import ReportList, plain_reports
 from verify.redaction import redacted
 from verify.report_record import SCHEMA_NAME, parse_report, report_schema
 from verify.report_room import read_report
@@ -28,6 +29,7 @@ from verify.report_room import read_report
 _SCHEMA_FRESH_S: Final = 86_400
 
 
+@describes(Tag.REPOSITORY, json_or_page(ReportList), shown=True)
 async def get_reports(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/reports``: the newest first, and how the verdict changed."""
     found = request[VISIT]
@@ -38,6 +40,9 @@ async def get_reports(request: web.Request) -> web.StreamResponse:
     return json_response(plain_reports(reports), headers=VARIES)
 
 
+@describes(
+    Tag.REPOSITORY, json_or_page({"type": "object"}, "the report, as `/system/schemas` describes it"), NOT_MODIFIED
+)
 async def get_report(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/reports/{hash}``: the bytes that are kept, or a page that says the same.
 
@@ -72,6 +77,7 @@ async def _answer(request: web.Request, found: Visit, report_hash: Multihash, ra
     return web.Response(body=body, headers=headers)
 
 
+@describes(Tag.REPOSITORY, json({"type": "object"}), refuses=(HTTPStatus.NOT_FOUND,), shown=True)
 async def get_schema(request: web.Request) -> web.StreamResponse:
     """``GET /system/schemas/{schema}``: the one schema there is."""
     if request.match_info["schema"] != SCHEMA_NAME:

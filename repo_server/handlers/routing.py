@@ -9,14 +9,18 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
-from repo_server.handlers.ipfs import CHANGING, cid_of, ipns_name_of, record_response, shelf_of
+from repo_server.handlers.ipfs import CHANGING, cid_of, gives_record, ipns_name_of, record_response, shelf_of
 from repo_server.ipfs.multiaddr import http_multiaddr
+from repo_server.openapi.described import JSON, STRING, Answer, Tag, describes
 from repo_server.services import Services
 
 PROTOCOL: Final = "transport-ipfs-gateway-http"
 _NDJSON: Final = "application/x-ndjson"
+_PROVIDERS: Final = {"type": "object", "required": ["Providers"], "properties": {"Providers": {"type": "array"}}}
+_LISTED: Final = {JSON: _PROVIDERS, _NDJSON: STRING}
 
 
+@describes(Tag.IPFS, Answer(_LISTED), Answer(_LISTED, HTTPStatus.NOT_FOUND, "nobody"))
 async def get_providers(request: web.Request) -> web.StreamResponse:
     """``GET /routing/v1/providers/{cid}``."""
     shelf = shelf_of(request)
@@ -32,6 +36,7 @@ async def get_providers(request: web.Request) -> web.StreamResponse:
     return web.Response(body=body, status=status, content_type="application/json", headers=headers)
 
 
+@gives_record
 async def get_ipns_record(request: web.Request) -> web.StreamResponse:
     """``GET /routing/v1/ipns/{name}``."""
     shelf = shelf_of(request)

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from aiohttp import web
+from typing_extensions import TypedDict
 
 from catalog.jobs import POLL, TRANSFORM, VERIFY, JobId, kind_for
 from catalog.permissions import Access
@@ -25,8 +26,9 @@ from pipeline.transform.check import check_transform
 from repo_server.body import read_json
 from repo_server.gate import VISIT, Visit, access_of
 from repo_server.logs import SERVER
+from repo_server.openapi.described import JSON, Body, Parameter, Tag, describes, empty, json
 from repo_server.problems import json_response
-from repo_server.schedule_states import plain_schedule
+from repo_server.schedule_states import ScheduleState, plain_schedule
 from storage.dataset import Dataset
 from verify.trust import said_by
 
@@ -39,6 +41,21 @@ _FIELDS: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
+class ScheduleWanted(TypedDict, total=False):
+    """``cron`` has five fields; ``onChange`` is for derivatives and verifications."""
+
+    cron: str | None
+    onChange: bool
+    timezone: str
+    jitterS: float
+    paused: bool
+
+
+_JOB: Final = Parameter("job", "`verify` for its verification, else it is polled or computed", {"enum": [VERIFY]})
+_NOT_HERE: Final = (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+@describes(Tag.REPOSITORY, json(ScheduleState), parameters=(_JOB,))
 async def get_schedule(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/schedule``: why a run failed is for those who may write."""
     found = request[VISIT]
@@ -48,6 +65,13 @@ async def get_schedule(request: web.Request) -> web.StreamResponse:
     return json_response(plain)
 
 
+@describes(
+    Tag.REPOSITORY,
+    json(ScheduleState),
+    refuses=_NOT_HERE,
+    parameters=(_JOB,),
+    body=Body({JSON: ScheduleWanted}, {"cron": "0 6 * * *", "timezone": "UTC"}),
+)
 async def put_schedule(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/schedule``. Of somebody who is no administrator only public places are polled."""
     found = request[VISIT]
@@ -69,6 +93,7 @@ async def put_schedule(request: web.Request) -> web.StreamResponse:
     return json_response(await _plain(found, job_id))
 
 
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), parameters=(_JOB,))
 async def delete_schedule(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/schedule``."""
     found = request[VISIT]
@@ -76,7 +101,7 @@ async def delete_schedule(request: web.Request) -> web.StreamResponse:
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
-async def _plain(found: Visit, job_id: JobId) -> dict[str, Any]:
+async def _plain(found: Visit, job_id: JobId) -> ScheduleState:
     scheduled = await found.services.catalog.schedules.find(job_id)
     if scheduled is None:
         raise unscheduled(job_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Final
 
 from aiohttp import web
 
@@ -15,6 +16,19 @@ from opendatafabric.multihash import Multihash
 from repo_server.body import announced_length, pieces_of
 from repo_server.gate import VISIT, Refused, Visit
 from repo_server.object_response import send_object
+from repo_server.openapi.described import (
+    BINARY,
+    BYTES,
+    NOT_MODIFIED,
+    STRING,
+    TEXT,
+    Answer,
+    Body,
+    Parameter,
+    Tag,
+    describes,
+    empty,
+)
 from repo_server.problems import message, worded
 from repo_server.stored_response import send_stored
 from storage.quarantine import receive_object
@@ -25,6 +39,29 @@ def access_to_ref(request: web.Request) -> Access:
     return Access.WRITE if request.match_info["ref"] == STAGING else Access.READ
 
 
+_RANGE: Final = Parameter("Range", "one range of bytes", place="header", value="bytes=0-99")
+_KNOWN: Final = Parameter("If-None-Match", "the `ETag` that the caller has", place="header")
+_BYTES: Final = {BYTES: BINARY}
+_gives_bytes: Final = describes(
+    Tag.TRANSFER,
+    Answer(_BYTES),
+    Answer(_BYTES, HTTPStatus.PARTIAL_CONTENT),
+    NOT_MODIFIED,
+    empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "the range lies outside"),
+    parameters=(_RANGE, _KNOWN),
+    shown=True,
+)
+_takes_bytes: Final = describes(
+    Tag.TRANSFER,
+    empty(says="stored, or here already"),
+    refuses=(HTTPStatus.INSUFFICIENT_STORAGE, HTTPStatus.NOT_IMPLEMENTED),
+    body=Body(_BYTES),
+)
+
+
+@describes(
+    Tag.TRANSFER, Answer({TEXT: STRING}, says="the hash of a block"), NOT_MODIFIED, parameters=(_KNOWN,), shown=True
+)
 async def get_ref(request: web.Request) -> web.StreamResponse:
     """``GET refs/{ref}``: the hash as 69 bytes of text."""
     found, block_ref = request[VISIT], request.match_info["ref"]
@@ -39,26 +76,31 @@ async def get_ref(request: web.Request) -> web.StreamResponse:
     return web.Response(text=str(head), headers=headers)
 
 
+@_gives_bytes
 async def get_block(request: web.Request) -> web.StreamResponse:
     """``GET blocks/{hash}``: the bytes that were pushed."""
     return await _get(request, BLOCKS)
 
 
+@_gives_bytes
 async def get_data(request: web.Request) -> web.StreamResponse:
     """``GET data/{hash}``."""
     return await _get(request, DATA)
 
 
+@_gives_bytes
 async def get_checkpoint(request: web.Request) -> web.StreamResponse:
     """``GET checkpoints/{hash}``."""
     return await _get(request, CHECKPOINTS)
 
 
+@_takes_bytes
 async def put_data(request: web.Request) -> web.StreamResponse:
     """``PUT data/{hash}``."""
     return await _put(request, DATA)
 
 
+@_takes_bytes
 async def put_checkpoint(request: web.Request) -> web.StreamResponse:
     """``PUT checkpoints/{hash}``."""
     return await _put(request, CHECKPOINTS)

@@ -23,6 +23,7 @@ from repo_server.gate import VISIT, Refused, Visit
 from repo_server.head_moves import note_move
 from repo_server.measuring import measured
 from repo_server.object_urls import OwnUrls
+from repo_server.openapi.described import Tag, describes, empty
 from repo_server.problems import message, plain
 from storage.dataset import Dataset
 from storage.wrappers.staged import StagingRefs
@@ -40,6 +41,7 @@ _HANDSHAKE: Final = (
 _VERSION: Final = re.compile(r"\d{1,9}", re.ASCII)
 
 
+@describes(Tag.TRANSFER, empty(HTTPStatus.SWITCHING_PROTOCOLS, "a WebSocket, described in `/asyncapi.json`"))
 async def pull(request: web.Request) -> web.StreamResponse:
     """``GET pull``, a WebSocket."""
     found = request[VISIT]
@@ -52,6 +54,7 @@ async def pull(request: web.Request) -> web.StreamResponse:
     return channel.response
 
 
+@describes(Tag.TRANSFER, empty(HTTPStatus.SWITCHING_PROTOCOLS, "a WebSocket, described in `/asyncapi.json`"))
 async def push(request: web.Request) -> web.StreamResponse:
     """``GET push``, a WebSocket; a dataset that is not there is made when the push is complete."""
     found = request[VISIT]

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Final
 
 from aiohttp import web
 
+from opendatafabric.errors import NotFound
 from repo_server.object_response import IMMUTABLE, is_known
+from repo_server.openapi.described import NOT_MODIFIED, STRING, Answer, Tag, describes
 from repo_server.pages.static_files import FILES
-from repo_server.problems import message
+
+_FORMS: Final = {"text/css": STRING, "text/javascript": STRING, "image/svg+xml": STRING}
 
 
+@describes(Tag.REPOSITORY, Answer(_FORMS), NOT_MODIFIED, refuses=(HTTPStatus.NOT_FOUND,))
 async def get_static(request: web.Request) -> web.StreamResponse:
     """``GET /static/{name}``."""
     found = FILES.get(request.match_info["name"])
     if found is None:
-        return message("there is no such file", HTTPStatus.NOT_FOUND)
+        raise NotFound("there is no such file")
     headers = {"Cache-Control": IMMUTABLE, "ETag": f'"{found.name}"', "Content-Security-Policy": "default-src 'none'"}
     if is_known(request, found.name):
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)

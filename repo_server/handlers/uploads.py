@@ -16,6 +16,7 @@ from opendatafabric.layout import CHECKPOINTS, DATA, parse_key
 from repo_server.body import announced_length, pieces_of
 from repo_server.gate import VISIT, Refused, Visit
 from repo_server.handlers.simple import hash_of
+from repo_server.openapi.described import BINARY, BYTES, Body, Parameter, Tag, describes, empty
 from repo_server.problems import plain
 from storage.local.objects import LocalObjectStore
 from storage.uploads import Upload, Uploads
@@ -27,6 +28,27 @@ COMPLETE: Final = "Upload-Complete"
 _NUMBER_CHARS_MAX: Final = 18
 
 
+_NOT_LOCAL: Final = (HTTPStatus.NOT_IMPLEMENTED,)
+_AT: Final = Parameter(OFFSET, "how many bytes are there already", {"type": "integer"}, "header", required=True)
+_SIZE: Final = Parameter(LENGTH, "how many bytes there will be", {"type": "integer"}, "header", 1024, required=True)
+_GOES_ON: Final = empty(HTTPStatus.NO_CONTENT, "there are more to come from `Upload-Offset` on")
+appends: Final = describes(
+    Tag.TRANSFER,
+    empty(says="complete"),
+    _GOES_ON,
+    refuses=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.INSUFFICIENT_STORAGE),
+    parameters=(_AT,),
+    body=Body({BYTES: BINARY}),
+)
+
+
+@describes(
+    Tag.TRANSFER,
+    empty(HTTPStatus.CREATED, "begun; `Location` is where to send the bytes"),
+    empty(says="the object is here already"),
+    refuses=(*_NOT_LOCAL, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.INSUFFICIENT_STORAGE),
+    parameters=(_SIZE,),
+)
 async def begin(request: web.Request) -> web.StreamResponse:
     """``POST uploads/{data|checkpoints}/{hash}``: 201 with ``Location``, or 200 when the object is here already."""
     found = request[VISIT]
@@ -42,6 +64,7 @@ async def begin(request: web.Request) -> web.StreamResponse:
     return web.Response(status=HTTPStatus.CREATED, headers={**state_of(upload), "Location": f"{place}{upload.id}"})
 
 
+@describes(Tag.TRANSFER, _GOES_ON, refuses=_NOT_LOCAL)
 async def look(request: web.Request) -> web.StreamResponse:
     """``GET`` or ``HEAD uploads/{id}``: the offset."""
     found = request[VISIT]
@@ -49,6 +72,7 @@ async def look(request: web.Request) -> web.StreamResponse:
     return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
 
 
+@appends
 async def append(request: web.Request) -> web.StreamResponse:
     """``PATCH uploads/{id}``: more bytes from ``Upload-Offset`` on; 204 while there are some to come, then 200."""
     found = request[VISIT]
@@ -64,6 +88,7 @@ async def append(request: web.Request) -> web.StreamResponse:
     return web.Response(headers={OFFSET: str(upload.size), COMPLETE: "?1"})
 
 
+@describes(Tag.TRANSFER, empty(HTTPStatus.NO_CONTENT), refuses=_NOT_LOCAL)
 async def cancel(request: web.Request) -> web.StreamResponse:
     """``DELETE uploads/{id}``."""
     found = request[VISIT]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Final
 
 from aiohttp import web
 
@@ -12,10 +12,15 @@ from catalog.permissions import Access
 from opendatafabric.errors import NotFound, UnsupportedOperation
 from repo_server.event_stream import StreamedState, send_states
 from repo_server.gate import VISIT, Visit, access_of
+from repo_server.openapi.described import STRING, Answer, Parameter, Tag, describes, empty, json
 from repo_server.problems import json_response
-from repo_server.run_states import OVER, current_run, plain_run
+from repo_server.run_states import OVER, RunState, current_run, plain_run
+
+_KNOWN: Final = Parameter("Last-Event-ID", "the state that the caller has", place="header")
+_STREAM: Final = Answer({"text/event-stream": STRING}, says="events called `state`, until the run has ended")
 
 
+@describes(Tag.REPOSITORY, json(RunState, HTTPStatus.ACCEPTED), refuses=(HTTPStatus.NOT_IMPLEMENTED,), shown=True)
 async def post_verify(request: web.Request) -> web.StreamResponse:
     """``POST /{dataset}/verify``: the address of a run. One that waits or goes on already is the one."""
     found = request[VISIT]
@@ -29,6 +34,7 @@ async def post_verify(request: web.Request) -> web.StreamResponse:
     return json_response(await _plain(found, run), status=HTTPStatus.ACCEPTED, headers=headers)
 
 
+@describes(Tag.REPOSITORY, json(RunState), shown=True)
 async def get_verify(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/verify``: the run that goes on or waits, else the last one."""
     found = request[VISIT]
@@ -39,12 +45,14 @@ async def get_verify(request: web.Request) -> web.StreamResponse:
     return json_response(await _plain(found, run))
 
 
+@describes(Tag.REPOSITORY, json(RunState), shown=True)
 async def get_run(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/verify/{run}``."""
     found = request[VISIT]
     return json_response(await _plain(found, _run(request)))
 
 
+@describes(Tag.REPOSITORY, _STREAM, empty(HTTPStatus.NO_CONTENT, "the caller knows the end"), parameters=(_KNOWN,))
 async def get_events(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/verify/{run}/events``: its states as they come, until it has ended."""
     found, run = request[VISIT], _run(request)
@@ -56,7 +64,7 @@ async def get_events(request: web.Request) -> web.StreamResponse:
     return await send_states(request, found.services, read)
 
 
-async def _plain(found: Visit, run: int) -> dict[str, Any]:
+async def _plain(found: Visit, run: int) -> RunState:
     services = found.services
     may_write = await access_of(services, found.dataset, found.caller) >= Access.WRITE
     state = await services.catalog.jobs.state(_job_id(found))

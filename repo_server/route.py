@@ -1,0 +1,63 @@
+"""One row of the table of routes, and which rows the reference has too."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from repo_server.needs import Needs
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """``path`` of a dataset's route is below the dataset. ``GET`` answers ``HEAD`` too. What it ``needs`` of its caller
+    is asked before the handler runs."""
+
+    method: str
+    path: str
+    handler: Handler
+    purpose: str
+    needs: Needs
+
+    @property
+    def of_reference(self) -> bool:
+        """Whether the reference has this route: its refusals have the reference's forms."""
+        return self.path in _REFERENCE_PATHS
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A route as a server has it, with its whole path."""
+
+    route: Route
+    path: str
+
+
+SERVED: Final = web.AppKey("served", tuple[Served, ...])
+"""Everything that an application serves."""
+
+_REFERENCE_PATHS: Final = frozenset(
+    {
+        "/info",
+        "/accounts/me",
+        "/datasets/{did}",
+        "/platform/token/validate",
+        "/platform/login",
+        "/platform/token/device",
+        "/platform/token/device/authorization",
+        "/platform/file/upload/prepare",
+        "/platform/file/upload/{token}",
+        "/refs/{ref}",
+        "/blocks/{hash}",
+        "/data/{hash}",
+        "/checkpoints/{hash}",
+        "/pull",
+        "/push",
+        "/ingest",
+    }
+)
