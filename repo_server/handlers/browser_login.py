@@ -13,6 +13,7 @@ from opendatafabric.errors import AuthenticationRequired, Conflict, MalformedIde
 from opendatafabric.login_limits import PAGE_PATH_CHARS_MAX
 from opendatafabric.names import AccountName
 from repo_server.handlers.device import LOGIN_PATH
+from repo_server.openapi.described import FORM, STRING, Body, Parameter, Tag, describes, empty, page
 from repo_server.pages.frame import FORM_HEADERS, Frame, frame_at
 from repo_server.pages.login_pages import device_page, login_page, told_page
 from repo_server.services import SERVICES
@@ -21,6 +22,18 @@ from repo_server.sessions import Session, checked_form, log_in, log_out, remembe
 _ENDED: Final = "This login has ended or was decided already. Begin it again in the program that asked."
 
 
+_FORM: Final = Body({FORM: {"type": "object", "additionalProperties": STRING}})
+_FORGED: Final = (HTTPStatus.FORBIDDEN,)
+_ONWARD: Final = empty(HTTPStatus.SEE_OTHER, "on to a page of this server")
+
+
+@describes(
+    Tag.PAGES,
+    page(),
+    page("nothing waits for this code", HTTPStatus.NOT_FOUND),
+    parameters=(Parameter("deviceCode", "the program that waits"), Parameter("onward", "the page to go on to")),
+    shown=True,
+)
 async def get_login(request: web.Request) -> web.StreamResponse:
     """``GET /v/login``: log in; with ``?deviceCode=`` decide on a program, with ``?onward=`` go on to that page."""
     session, code = await session_of(request), request.query.get("deviceCode")
@@ -34,6 +47,7 @@ async def get_login(request: web.Request) -> web.StreamResponse:
     return _shown(request, session, device_page(session, _frame(request), code, waiting))
 
 
+@describes(Tag.PAGES, _ONWARD, page("no such name and password", HTTPStatus.UNAUTHORIZED), refuses=_FORGED, body=_FORM)
 async def post_login(request: web.Request) -> web.StreamResponse:
     """``POST /v/login``: name and password."""
     form = await checked_form(request)
@@ -49,6 +63,7 @@ async def post_login(request: web.Request) -> web.StreamResponse:
     return response
 
 
+@describes(Tag.PAGES, _ONWARD, refuses=_FORGED, body=_FORM)
 async def post_logout(request: web.Request) -> web.StreamResponse:
     """``POST /v/logout``."""
     await checked_form(request)
@@ -57,6 +72,9 @@ async def post_logout(request: web.Request) -> web.StreamResponse:
     return response
 
 
+@describes(
+    Tag.PAGES, page(), _ONWARD, page("ended, or decided already", HTTPStatus.CONFLICT), refuses=_FORGED, body=_FORM
+)
 async def post_device(request: web.Request) -> web.StreamResponse:
     """``POST /v/device``: what the person decided on a program that waits."""
     form = await checked_form(request)

@@ -9,11 +9,13 @@ from http import HTTPStatus
 from typing import Final
 
 from aiohttp import web
+from typing_extensions import TypedDict
 
 from catalog.device_logins import Refusal
 from opendatafabric.login_limits import DEVICE_LOGIN_S, DEVICE_POLL_S
 from repo_server.body import read_form
 from repo_server.login_tokens import login_token
+from repo_server.openapi.described import FORM, Body, Tag, describes, json
 from repo_server.problems import json_response, message
 from repo_server.services import SERVICES
 
@@ -25,17 +27,67 @@ GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 _NOT_KEPT: Final = {"Cache-Control": "no-store"}
 
 
+class RuntimeConfig(TypedDict):
+    """Where the API is."""
+
+    apiServerHttpUrl: str
+
+
+class UiConfig(RuntimeConfig):
+    """Where the API is, and how one may log in."""
+
+    loginMethods: list[str]
+
+
+class DeviceWanted(TypedDict):
+    """The program that wants in."""
+
+    client_id: str
+
+
+class DeviceLogin(TypedDict):
+    """Where the person is to go, and how often to ask meanwhile."""
+
+    device_code: str
+    user_code: str
+    verification_uri: str
+    verification_uri_complete: str | None
+    expires_in: int
+    interval: int
+
+
+class DeviceTokenWanted(TypedDict):
+    """What the program asks again and again."""
+
+    client_id: str
+    device_code: str
+    grant_type: str
+
+
+class DeviceToken(TypedDict):
+    """The token of a program that was let in; ``score`` is called so by the reference."""
+
+    access_token: str
+    token_type: str
+    expires_in: int
+    refresh_token: str | None
+    score: str | None
+
+
+@describes(Tag.KAMU, json(RuntimeConfig), shown=True)
 async def get_runtime_config(request: web.Request) -> web.StreamResponse:
     """``GET /assets/runtime-config.json``: where the API is; the stock client asks before it logs in."""
     return json_response({"apiServerHttpUrl": request.app[SERVICES].base_url})
 
 
+@describes(Tag.KAMU, json(UiConfig), shown=True)
 async def get_ui_config(request: web.Request) -> web.StreamResponse:
     """``GET /ui-config``: the same, and how one may log in."""
     services = request.app[SERVICES]
     return json_response({"apiServerHttpUrl": services.base_url, "loginMethods": ["password"]})
 
 
+@describes(Tag.CORE, json(DeviceLogin), body=Body({FORM: DeviceWanted}, {"client_id": "kamu"}), shown=True)
 async def post_authorization(request: web.Request) -> web.StreamResponse:
     """``POST /platform/token/device/authorization``: begin, and say where the person is to go."""
     services = request.app[SERVICES]
@@ -54,6 +106,7 @@ async def post_authorization(request: web.Request) -> web.StreamResponse:
     return json_response(told, headers=_NOT_KEPT)
 
 
+@describes(Tag.CORE, json(DeviceToken), body=Body({FORM: DeviceTokenWanted}))
 async def post_token(request: web.Request) -> web.StreamResponse:
     """``POST /platform/token/device``: the token, once the person said yes."""
     services = request.app[SERVICES]

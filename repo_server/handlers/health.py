@@ -66,7 +66,7 @@ async def get_system_info(request: web.Request) -> web.StreamResponse:
     return json_response(
         {
             "name": "odf-repository",
-            "version": _version(),
+            "version": software_version(),
             "specVersion": SPEC_VERSION,
             "isMultiTenant": settings.multi_tenant,
             "anonymousAccess": settings.anonymous_access,
@@ -111,7 +111,8 @@ async def _what_is_wrong(services: Services) -> str | None:
     return None
 
 
-def _version() -> str:
+def software_version() -> str:
+    """The version of this software, if it is installed."""
     try:
         return version("odf-repository")
     except PackageNotFoundError:

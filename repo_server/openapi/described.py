@@ -23,6 +23,7 @@ Content = Mapping[str, Schema]
 JSON: Final = "application/json"
 HTML: Final = "text/html"
 TEXT: Final = "text/plain"
+FORM: Final = "application/x-www-form-urlencoded"
 BYTES: Final = "application/octet-stream"
 BINARY: Final[Mapping[str, Any]] = {"type": "string", "format": "binary"}
 STRING: Final[Mapping[str, Any]] = {"type": "string"}
@@ -40,6 +41,7 @@ class Tag(StrEnum):
     KAMU = "kamu"
     REPOSITORY = "repository"
     IPFS = "ipfs"
+    PAGES = "pages"
 
 
 @dataclass(frozen=True, slots=True)

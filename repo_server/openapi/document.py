@@ -36,6 +36,7 @@ _TAGS: Final = {
     Tag.KAMU: "what the reference has beside the protocol",
     Tag.REPOSITORY: "what this repository has of its own",
     Tag.IPFS: "the gateway to what is published to IPFS",
+    Tag.PAGES: "pages for people, and their forms",
 }
 _PROBLEM_SCHEMA: Final = {
     "type": "object",

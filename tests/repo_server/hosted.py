@@ -25,6 +25,7 @@ from repo_server.config import Settings, Tenancy
 from storage.open import Connection, init_repository
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
+from tests.repo_server.documented import documented
 from tests.storage.chains import ChainBuilder, dataset_id
 
 SMALL, LARGE = b"a small slice", bytes(range(256)) * 4_096
@@ -81,7 +82,9 @@ class Hosted:
     ) -> Answer:
         sent = {**self.as_(who), **(headers or {})}
         async with self.session.request(method, self.url + path, data=data, headers=sent) as response:
-            return Answer(response.status, response.headers, await response.read())
+            answer, asked = Answer(response.status, response.headers, await response.read()), response.url.raw_path
+        documented(self.settings).check(method, asked, answer.status, answer.headers.get("Content-Type"), answer.body)
+        return answer
 
     async def token(self, account: str, *scopes: Scope) -> str:
         return await self.catalog.tokens.create(self.accounts[account], scopes or tuple(Scope))
