@@ -17,8 +17,7 @@ import aiohttp
 from catalog.alerts import ATTEMPTS_MAX, Alert, Alerts
 from catalog.reports import KeptReport
 from opendatafabric.errors import OdfError
-from pipeline.fetch.fetched import FetchOptions
-from pipeline.fetch.places import Sockets
+from storage.public_addresses import Sockets
 
 LOG: Final = logging.getLogger("odf.worker")
 LOOK_EVERY_S: Final = 2.0
@@ -74,12 +73,11 @@ class Alerting:
 
 async def _told(alert: Alert) -> str | None:
     """Why it was not; ``None`` when it was."""
-    sockets = Sockets(FetchOptions(private_places=not alert.webhook.foreign))
-    connector = aiohttp.TCPConnector(socket_factory=sockets.open)
+    sockets = Sockets(private_places=not alert.webhook.foreign)
     headers = {"Content-Type": "application/json"}
     try:
         async with (
-            aiohttp.ClientSession(connector=connector, timeout=_TIMEOUT) as session,
+            aiohttp.ClientSession(connector=sockets.connector(), timeout=_TIMEOUT) as session,
             session.post(alert.webhook.url, data=alert.body, headers=headers, allow_redirects=False) as answer,
         ):
             taken = answer.status < HTTPStatus.MULTIPLE_CHOICES

@@ -19,7 +19,7 @@ from opendatafabric.metadata.sources import FetchStepUrl
 from opendatafabric.source_limits import FETCH_REDIRECTS_MAX, FETCH_S_MAX, FETCH_SILENCE_S_MAX
 from pipeline.fetch.event_time import by_metadata
 from pipeline.fetch.fetched import ETAG, LAST_MODIFIED, Fetched, FetchOptions, state_of
-from pipeline.fetch.places import Sockets, named_place
+from pipeline.fetch.places import named_place, refusal, sockets_for
 from pipeline.fetch.sink import Sink
 from pipeline.fetch.templates import resolve
 
@@ -36,13 +36,11 @@ async def fetch_http(
     step: FetchStepUrl, url: str, state: SourceState | None, target: Path, options: FetchOptions
 ) -> Fetched | None:
     """The resource at the resolved ``url``, if it is another than at ``state``; errors as ``fetch``."""
-    place, sockets = named_place(step.url), Sockets(options)
+    place, sockets = named_place(step.url), sockets_for(options)
     headers = _headers(step, options)
     try:
         async with (
-            aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(socket_factory=sockets.open), timeout=_TIMEOUT, auto_decompress=False
-            ) as session,
+            aiohttp.ClientSession(connector=sockets.connector(), timeout=_TIMEOUT, auto_decompress=False) as session,
             await _followed(session, URL(url), headers, _condition(state), place) as answer,
         ):
             if answer.status == 304:
@@ -51,7 +49,7 @@ async def fetch_http(
             await _save(answer, Sink(target, place, options.progress, answer.content_length))
             return _fetched(step, answer, target)
     except (aiohttp.ClientError, TimeoutError) as error:
-        refused = sockets.refusal(place)
+        refused = refusal(sockets, place)
         raise refused or PeerUnavailable(f"the source {place} cannot be fetched: {type(error).__name__}") from None
     except ValueError:
         raise MalformedManifest(f"the source {place} has an address or headers that HTTP does not allow") from None

@@ -6,15 +6,13 @@ are connected to, whatever names and redirects say (``FetchOptions.private_place
 
 from __future__ import annotations
 
-import asyncio
-import ipaddress
 import re
-import socket
-from typing import Any, Final
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from opendatafabric.errors import AccessDenied, MalformedManifest, PeerUnavailable
 from pipeline.fetch.fetched import FetchOptions
+from storage.public_addresses import Sockets, public_address
 
 _USER: Final = re.compile(r"(?<=://)[^/?#]*@")
 
@@ -59,41 +57,21 @@ async def reachable_address(host: str, port: int, options: FetchOptions, place: 
     if options.private_places:
         return host
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+        return await public_address(host, port)
+    except AccessDenied:
+        raise _refused(place) from None
+    except PeerUnavailable:
         raise PeerUnavailable(f"the host of the source {place} is not known") from None
-    public = [str(entry[4][0]) for entry in found if is_public(str(entry[4][0]))]
-    if not public:
-        raise _refused(place)
-    return public[0]
 
 
-class Sockets:
-    """Makes the sockets of an HTTP client; ``refused`` once one was to go where it may not."""
-
-    def __init__(self, options: FetchOptions) -> None:
-        self._options = options
-        self.refused = False
-
-    def open(self, address: tuple[Any, ...]) -> socket.socket:
-        """As ``aiohttp`` asks for one, after names were looked up: an answer cannot lie about where it leads."""
-        family, kind, protocol, _, target = address
-        if not self._options.private_places and not is_public(str(target[0])):
-            self.refused = True
-            raise PermissionError("the address is not public")
-        return socket.socket(family, kind, protocol)
-
-    def refusal(self, place: str) -> AccessDenied | None:
-        """What to tell of it."""
-        return _refused(place) if self.refused else None
+def sockets_for(options: FetchOptions) -> Sockets:
+    """What a poll connects with."""
+    return Sockets(private_places=options.private_places)
 
 
-def is_public(address: str) -> bool:
-    """Whether everybody on the internet reaches it: no loopback, no private or local network, no group."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    found = mapped or found
-    return found.is_global and not found.is_multicast
+def refusal(sockets: Sockets, place: str) -> AccessDenied | None:
+    """What to tell of a connection that was refused."""
+    return _refused(place) if sockets.refused else None
 
 
 def _refused(place: str) -> AccessDenied:

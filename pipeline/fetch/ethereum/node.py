@@ -15,7 +15,7 @@ from opendatafabric.errors import LimitExceeded, PeerRefusal, PeerUnavailable, P
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.source_limits import ETHEREUM_ANSWER_BYTES_MAX, FETCH_SILENCE_S_MAX
 from pipeline.fetch.fetched import FetchOptions
-from pipeline.fetch.places import Sockets
+from pipeline.fetch.places import refusal, sockets_for
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(
     total=5 * FETCH_SILENCE_S_MAX, sock_connect=FETCH_SILENCE_S_MAX, sock_read=FETCH_SILENCE_S_MAX
@@ -80,14 +80,12 @@ async def open_node(url: str, place: str, options: FetchOptions) -> AsyncIterato
         AccessDenied: it lies where this poll may not look.
         PeerUnavailable: it did not answer.
     """
-    sockets = Sockets(options)
+    sockets = sockets_for(options)
     try:
-        async with aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(socket_factory=sockets.open), timeout=_TIMEOUT
-        ) as session:
+        async with aiohttp.ClientSession(connector=sockets.connector(), timeout=_TIMEOUT) as session:
             yield Node(session, url, place)
     except (aiohttp.ClientError, TimeoutError) as error:
-        refused = sockets.refusal(place)
+        refused = refusal(sockets, place)
         raise refused or PeerUnavailable(f"the node {place} cannot be asked: {type(error).__name__}") from None
 
 
