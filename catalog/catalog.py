@@ -11,6 +11,7 @@ from catalog.alerts import Alerts
 from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
 from catalog.browser_sessions import BrowserSessions
+from catalog.dataset_facts import DatasetFacts
 from catalog.datasets import Datasets
 from catalog.device_logins import DeviceLogins
 from catalog.engine import Database, open_database
@@ -41,6 +42,7 @@ class Catalog:
         self.datasets = Datasets(database, now)
         self.roles = Roles(database, now)
         self.teams = Teams(database)
+        self.dataset_facts = DatasetFacts(database)
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)

@@ -6,14 +6,16 @@ here alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.accounts import Account
+from catalog.dataset_facts import forget_facts
 from catalog.engine import Database
 from catalog.tables import datasets, reflog
 from catalog.visibility import Visibility
@@ -81,16 +83,12 @@ class Datasets:
     async def forget(self, dataset_id: DatasetId) -> None:
         """Know a dataset no longer."""
         async with self._database.writing() as connection:
-            await connection.execute(delete(datasets).where(datasets.c.id == str(dataset_id)))
+            await _forget(connection, str(dataset_id))
 
-    async def keep_only(self, known: Iterable[DatasetId]) -> int:
-        """Forget all others; how many these were."""
-        ids = {str(dataset_id) for dataset_id in known}
-        async with self._database.writing() as connection:
-            stored = set((await connection.execute(select(datasets.c.id))).scalars())
-            for gone in stored - ids:
-                await connection.execute(delete(datasets).where(datasets.c.id == gone))
-        return len(stored - ids)
+    async def ids(self) -> set[DatasetId]:
+        """Every dataset that is known."""
+        async with self._database.reading() as connection:
+            return {DatasetId.from_text(each) for each in (await connection.execute(select(datasets.c.id))).scalars()}
 
     async def log_move(
         self,
@@ -118,6 +116,19 @@ class Datasets:
             rows = await connection.execute(query)
             return [HeadMove(row.at, row.account_id, row.expected_head, row.new_head) for row in rows]
 
+    async def last_move(self) -> int:
+        """The number of the last move."""
+        async with self._database.reading() as connection:
+            return (await connection.execute(select(func.max(reflog.c.id)))).scalar() or 0
+
+    async def moved_since(self, move: int) -> tuple[int, list[DatasetId]]:
+        """The number of the last move, and the datasets that moved after that of number ``move``."""
+        query = select(reflog.c.id, reflog.c.dataset_id).where(reflog.c.id > move).order_by(reflog.c.id)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(query)).all()
+        moved = [DatasetId.from_text(each) for each in dict.fromkeys(row.dataset_id for row in rows)]
+        return (rows[-1].id if rows else move), moved
+
     async def heads_until(self, dataset_id: DatasetId, *, since: float) -> list[Multihash]:
         """Heads that the dataset had until some time after ``since`` (seconds since 1970)."""
         moved = (reflog.c.dataset_id == str(dataset_id), reflog.c.at > since, reflog.c.expected_head.is_not(None))
@@ -128,6 +139,11 @@ class Datasets:
     async def _change(self, dataset_id: DatasetId, **values: str) -> None:
         async with self._database.writing() as connection:
             await connection.execute(update(datasets).where(datasets.c.id == str(dataset_id)).values(values))
+
+
+async def _forget(connection: AsyncConnection, dataset_id: str) -> None:
+    await connection.execute(delete(datasets).where(datasets.c.id == dataset_id))
+    await forget_facts(connection, dataset_id)
 
 
 def _record(row: Row[Any]) -> DatasetRecord:

@@ -8,7 +8,7 @@ from catalog.accounts import Account, Accounts
 from catalog.datasets import DatasetRecord, Datasets
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import MalformedIdentifier
+from opendatafabric.errors import DatasetNotFound, MalformedIdentifier
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 
@@ -32,16 +32,31 @@ async def reindex(
 ) -> Reindexed:
     """Know every dataset of the repository, and no others. Owner and visibility of known ones stay.
 
-    A dataset that is new belongs to the account in its name, where there is one, else to ``default_owner``.
+    It may run while others push: what they begin meanwhile stays known. A dataset that is new belongs to the account in
+    its name, where there is one, else to ``default_owner``.
     """
-    ids: list[DatasetId] = []
+    before = await datasets.ids()
+    found: set[DatasetId] = set()
     added = 0
     async for entry in repository.iterate():
-        added += await datasets.find(entry.id) is None
-        owner = await _owner_of(entry, accounts, default_owner)
-        await datasets.put(DatasetRecord(entry.id, entry.alias, owner.id, default_visibility))
-        ids.append(entry.id)
-    return Reindexed(len(ids), added, await datasets.keep_only(ids))
+        known = await datasets.find(entry.id)
+        added += known is None
+        if known is None or known.alias != entry.alias:
+            owner = await _owner_of(entry, accounts, default_owner)
+            await datasets.put(DatasetRecord(entry.id, entry.alias, owner.id, default_visibility))
+        found.add(entry.id)
+    gone = [each for each in before - found if not await _is_there(repository, each)]
+    for each in gone:
+        await datasets.forget(each)
+    return Reindexed(len(found), added, len(gone))
+
+
+async def _is_there(repository: DatasetRepository, dataset_id: DatasetId) -> bool:
+    try:
+        await repository.find(dataset_id, include_pending=True)
+    except DatasetNotFound:
+        return False
+    return True
 
 
 async def _owner_of(entry: DatasetEntry, accounts: Accounts, default_owner: Account) -> Account:

@@ -297,5 +297,5 @@ reports: Final = Table(
     Column("head", String),
     Column("verdict", String, nullable=False),
     Column("replayed", Integer, nullable=False),
-    Column("ended_at", Float, nullable=False),
+    Column("ended_at", Float, nullable=False, index=True),
 )

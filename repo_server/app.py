@@ -21,6 +21,7 @@ from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
 from opendatafabric.names import AccountName
 from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.ingest import Engine
+from repo_server.background.indexing import Indexing
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
 from repo_server.background.worker import WorkerProcess
@@ -162,6 +163,7 @@ def _services(settings: Settings, engine: Engine) -> Callable[[web.Application],
                 application[SERVICES] = services
                 async with _mirrors(services, owner), _in_background(services):
                     yield
+                await services.indexing.settle()
                 await services.identities.settle()
                 await services.directory.settle()
 
@@ -215,6 +217,7 @@ async def _made(
         identities=Identities(catalog.tokens, catalog.version),
         directory=directory,
         now=time.time,
+        indexing=Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility),
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         engine=engine,
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
@@ -252,6 +255,8 @@ async def _mirrors(services: Services, owner: Account) -> AsyncIterator[None]:
 async def _in_background(services: Services) -> AsyncIterator[None]:
     """What goes on beside the requests, ended before the services are closed."""
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
+    look_every_s = services.settings.index_interval_s
+    tasks.append(asyncio.create_task(services.indexing.run_for_ever(look_every_s=look_every_s)))
     if services.mirrors is not None:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
     if services.worker is not None:

@@ -83,6 +83,9 @@ class Settings(AccountSettings, LoginSettings):
     scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         (), description="sound copies to heal from besides the mirrors, parted by blanks; {alias} stands for a name"
     )
+    index_interval_s: float = Field(
+        300, gt=0, description="how often all datasets are looked at for what other programs changed, in seconds"
+    )
     reports_kept: int = Field(
         100, gt=0, description="verification reports kept of a dataset, besides those in which the verdict changed"
     )

@@ -13,6 +13,7 @@ async def note_move(
     """Whoever waits for news of the dataset hears of it."""
     services = found.services
     services.directory.forget(found.alias)
+    services.indexing.wake(dataset_id)
     if services.mirrors is not None:
         services.mirrors.wake()
     if services.publisher is not None:

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from catalog.catalog import Catalog
 from pipeline.ingest import Engine
+from repo_server.background.indexing import Indexing
 from repo_server.background.mirror import MirrorRunner
 from repo_server.background.worker import WorkerProcess
 from repo_server.config import Settings
@@ -36,6 +37,7 @@ class Services:
     now: Callable[[], float]
     incoming: Incoming
     ingests: Ingests
+    indexing: Indexing
     engine: Engine
     """What strangers wrote is computed there."""
     base_url: str = ""

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from catalog.catalog import Catalog
+from catalog.facts_refresh import refresh_facts
 from catalog.jobs import KINDS, SETTLE_S, ClaimedJob, JobId
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, OdfError
@@ -31,6 +32,7 @@ class Lookout:
     def __init__(self, repository: DatasetRepository, catalog: Catalog, *, settle_s: float = SETTLE_S) -> None:
         self._settle_s = settle_s
         self._repository, self._watches, self._schedules = repository, catalog.watches, catalog.schedules
+        self._facts = catalog.dataset_facts
 
     def around(self, run: JobKind) -> JobKind:
         """The same job; what it watches is noted before, whom its result concerns is told afterwards."""
@@ -82,6 +84,7 @@ class Lookout:
         try:
             head = await self._head(dataset_id)
             await self._watches.moved(dataset_id, head, by=by, settle_s=self._settle_s)
+            await refresh_facts(self._facts, dataset_id, (await self._repository.find(dataset_id)).dataset)
         except OdfError as error:  # it is found out later
             LOG.warning("word of a head is lost: %s", error)
 

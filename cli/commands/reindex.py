@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from catalog.catalog import open_catalog
+from catalog.catalog import Catalog, open_catalog
+from catalog.facts_refresh import refresh_facts
 from catalog.reindex import Reindexed, reindex
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
 from cli.options import AsJson, RepositoryOption
-from cli.output import print_json, print_line
+from cli.output import print_error, print_json, print_line
+from opendatafabric.errors import OdfError
 from opendatafabric.names import AccountName
+from storage.repository import DatasetEntry
 from verify.report_room import list_stored
 
 
@@ -41,4 +44,13 @@ async def _reindex(repository: str) -> Reindexed:
         )
         async for entry in root.iterate():
             await list_stored(catalog.reports, entry.dataset.objects)
+            await _index(catalog, entry)
         return done
+
+
+async def _index(catalog: Catalog, entry: DatasetEntry) -> None:
+    await catalog.dataset_facts.forget(entry.id)
+    try:
+        await refresh_facts(catalog.dataset_facts, entry.id, entry.dataset)
+    except OdfError as error:
+        print_error(error, subject=str(entry.alias))

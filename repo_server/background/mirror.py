@@ -17,6 +17,7 @@ from typing import Final
 
 from catalog.catalog import Catalog
 from catalog.datasets import DatasetRecord
+from catalog.facts_refresh import refresh_facts
 from catalog.mirrors import ON_CHANGE, Direction, Mirror, MirroredDataset
 from catalog.visibility import Visibility
 from opendatafabric.dataset_patterns import DatasetAliasPattern
@@ -192,6 +193,7 @@ class MirrorRunner:
             await pull_dataset(self._tools.session, source, target, token=mirror.token, ipfs=self._tools.ipfs)
             dataset_id = (await target.dataset.seed()).dataset_id
             await self._place.catalog.watches.moved(dataset_id, await target.dataset.head())
+            await refresh_facts(self._place.catalog.dataset_facts, dataset_id, target.dataset)
             return target.dataset, None
 
         return await self._noted(mirror, alias, pull)

@@ -112,3 +112,12 @@ async def test_a_rebuild_forgets_what_is_gone(catalog: Catalog, repository: Repo
     await repository.delete(dataset_id)
     assert await run(catalog, repository, alice) == Reindexed(found=0, added=0, removed=1)
     assert await catalog.datasets.find(dataset_id) is None
+
+
+async def test_a_rebuild_leaves_alone_what_is_being_pushed_meanwhile(
+    catalog: Catalog, repository: Repository, alice: Account
+) -> None:
+    await repository.create(DatasetAlias.from_text("alice/d"), ID)
+    await catalog.datasets.put(a_record(alice))
+    assert (await run(catalog, repository, alice)).removed == 0
+    assert await catalog.datasets.find(ID) == a_record(alice)

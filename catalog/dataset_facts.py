@@ -1,0 +1,164 @@
+"""The index of facts: what the chain of each dataset says, and its blocks by number, so that nobody has to walk a chain
+to look something up.
+
+It holds for the head that stands in it, which may be behind the one that is there; ``facts_refresh`` brings it up to
+date. Every step goes from one head to the next in one transaction, so several processes may be at it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+from sqlalchemy import Row, delete, insert, select
+from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from catalog.engine import Database
+from catalog.facts_of_blocks import BlockFacts, ColumnFacts, Facts, LicenseFacts
+from catalog.facts_tables import dataset_blocks, dataset_facts
+from opendatafabric.did import DatasetId
+from opendatafabric.multihash import Multihash
+
+
+class DatasetFacts:
+    """The index in one catalog."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, dataset_id: DatasetId) -> Facts | None:
+        """What is known of the dataset."""
+        return (await self.of_all([dataset_id])).get(dataset_id)
+
+    async def of_all(self, dataset_ids: Collection[DatasetId]) -> dict[DatasetId, Facts]:
+        """The same for many."""
+        wanted = dataset_facts.c.dataset_id.in_([str(each) for each in dataset_ids])
+        async with self._database.reading() as connection:
+            rows = await connection.execute(select(dataset_facts).where(wanted))
+            return {DatasetId.from_text(row.dataset_id): _facts(row) for row in rows}
+
+    async def heads(self) -> dict[DatasetId, str]:
+        """Up to which head each dataset is known."""
+        async with self._database.reading() as connection:
+            rows = await connection.execute(select(dataset_facts.c.dataset_id, dataset_facts.c.head))
+            return {DatasetId.from_text(row.dataset_id): row.head for row in rows}
+
+    async def block(self, dataset_id: DatasetId, sequence_number: int) -> BlockFacts | None:
+        """The block of that number."""
+        return next(iter(await self.blocks_at(dataset_id, [sequence_number])), None)
+
+    async def blocks_at(self, dataset_id: DatasetId, numbers: Sequence[int]) -> list[BlockFacts]:
+        """The blocks of those numbers, oldest first; for as many as fit into one question."""
+        here = dataset_blocks.c
+        query = select(dataset_blocks).where(here.dataset_id == str(dataset_id), here.sequence_number.in_(numbers))
+        async with self._database.reading() as connection:
+            return [_block(row) for row in await connection.execute(query.order_by(here.sequence_number))]
+
+    async def blocks_before(self, dataset_id: DatasetId, sequence_number: int, *, count: int) -> list[BlockFacts]:
+        """The ``count`` blocks before that number, newest first."""
+        here = dataset_blocks.c
+        query = (
+            select(dataset_blocks)
+            .where(here.dataset_id == str(dataset_id), here.sequence_number < sequence_number)
+            .order_by(here.sequence_number.desc())
+            .limit(count)
+        )
+        async with self._database.reading() as connection:
+            return [_block(row) for row in await connection.execute(query)]
+
+    async def advance(
+        self,
+        dataset_id: DatasetId,
+        facts: Facts,
+        blocks: Sequence[BlockFacts],
+        *,
+        expected_head: Multihash | None,
+        anew: bool = False,
+    ) -> bool:
+        """Go from ``expected_head`` to ``facts``, with the ``blocks`` in between; ``anew`` forgets all others before.
+
+        Returns whether it was done: not when somebody else was quicker.
+        """
+        async with self._database.writing() as connection:
+            query = select(dataset_facts.c.head).where(dataset_facts.c.dataset_id == str(dataset_id))
+            actual_head = (await connection.execute(query)).scalar()
+            if actual_head != (None if expected_head is None else str(expected_head)):
+                return False
+            if anew:
+                await forget_facts(connection, str(dataset_id))
+            await connection.execute(insert(dataset_blocks), [_block_row(dataset_id, each) for each in blocks])
+            row = _row(dataset_id, facts)
+            await connection.execute(
+                upsert(dataset_facts).values(row).on_conflict_do_update(index_elements=["dataset_id"], set_=row)
+            )
+        return True
+
+    async def forget(self, dataset_id: DatasetId) -> None:
+        """Know nothing of a dataset any more."""
+        async with self._database.writing() as connection:
+            await forget_facts(connection, str(dataset_id))
+
+
+async def forget_facts(connection: AsyncConnection, dataset_id: str) -> None:
+    """The same in a transaction that is under way."""
+    for table in (dataset_facts, dataset_blocks):
+        await connection.execute(delete(table).where(table.c.dataset_id == dataset_id))
+
+
+def _row(dataset_id: DatasetId, facts: Facts) -> Mapping[str, Any]:
+    return {
+        "dataset_id": str(dataset_id),
+        "head": str(facts.head),
+        "kind": facts.kind,
+        "blocks": facts.blocks,
+        "records": facts.records,
+        "bytes": facts.bytes,
+        "updated_at": facts.updated_at,
+        "watermark": facts.watermark,
+        "description": facts.description,
+        "keywords": _json(facts.keywords),
+        "license": None if facts.license is None else _json(asdict(facts.license)),
+        "columns": _json([[each.name, each.type] for each in facts.columns]),
+        "events": _json(facts.events),
+    }
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _facts(row: Row[Any]) -> Facts:
+    return Facts(
+        head=Multihash.from_text(row.head),
+        kind=row.kind,
+        blocks=row.blocks,
+        records=row.records,
+        bytes=row.bytes,
+        updated_at=row.updated_at,
+        watermark=row.watermark,
+        description=row.description,
+        keywords=tuple(orjson.loads(row.keywords)),
+        license=None if row.license is None else LicenseFacts(**orjson.loads(row.license)),
+        columns=tuple(ColumnFacts(*each) for each in orjson.loads(row.columns)),
+        events=orjson.loads(row.events),
+    )
+
+
+def _block_row(dataset_id: DatasetId, block: BlockFacts) -> Mapping[str, Any]:
+    return {
+        "dataset_id": str(dataset_id),
+        "sequence_number": block.sequence_number,
+        "hash": str(block.hash),
+        "system_time": block.system_time,
+        "event": block.event,
+        "records": block.records,
+        "bytes": block.bytes,
+    }
+
+
+def _block(row: Row[Any]) -> BlockFacts:
+    name = Multihash.from_text(row.hash)
+    return BlockFacts(row.sequence_number, name, row.system_time, row.event, row.records, row.bytes)

@@ -1,0 +1,11 @@
+"""Limits of what the catalog repeats of chains; see ``limits.py``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+INDEXED_TEXT_CHARS_MAX: Final = 10_000
+"""How much of a description, a name or a type the catalog repeats; the whole stands in the block."""
+
+INDEXED_ITEMS_MAX: Final = 1_000
+"""Keywords, columns and push sources of a dataset that the catalog repeats; all of them stand in the blocks."""
