@@ -98,10 +98,12 @@ async def _ask(connection: AsyncConnection, job_id: JobId, now: float, settle_s:
     row = await row_of(connection, job_id)
     if row is None or not await _follows_changes(connection, job_id):
         return
-    if is_leased(row, now):
-        await put_row(connection, job_id, row, {"asked_at": now}, now=now)
-    elif not row.failures or row.due_at is None:
-        await put_row(connection, job_id, row, {"due_at": sooner(row.due_at, now + settle_s)}, now=now)
+    # Whoever was given the job may end it yet, even when its time is over: what it did then is from before.
+    values = {} if row.lease_owner is None else {"asked_at": now}
+    if not is_leased(row, now) and (not row.failures or row.due_at is None):
+        values["due_at"] = sooner(row.due_at, now + settle_s)
+    if values:
+        await put_row(connection, job_id, row, values, now=now)
 
 
 async def _follows_changes(connection: AsyncConnection, job_id: JobId) -> bool:

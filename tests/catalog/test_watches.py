@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from catalog.catalog import Catalog, open_catalog
@@ -214,6 +214,7 @@ STEPS = st.lists(st.sampled_from(["move", "claim", "finish", "die", "later"]), m
 
 @settings(max_examples=15)
 @given(steps=STEPS)
+@example(steps=["move", "move", "claim", "die", "move"])
 async def test_after_the_last_move_there_is_always_a_run_that_begins(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str]
 ) -> None:
