@@ -1,37 +1,80 @@
-"""Accounts: who owns datasets and pushes to them."""
+"""Accounts: who owns datasets and pushes to them; users with passwords, and organisations, which have members."""
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import hashlib
-import hmac
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from catalog.engine import Database
+from catalog.passwords import Passwords, is_outdated
 from catalog.tables import accounts
 from opendatafabric.did import AccountId, new_dataset_id
-from opendatafabric.errors import AuthenticationRequired, MalformedInput, NameCollision, NotFound, StorageError
+from opendatafabric.errors import (
+    AuthenticationRequired,
+    Conflict,
+    MalformedIdentifier,
+    NameCollision,
+    NotFound,
+    StorageError,
+    UnsupportedOperation,
+)
 from opendatafabric.names import AccountName
 
-PASSWORD_CHARS_MIN: Final = 8
-_SCRYPT: Final = {"n": 2**14, "r": 8, "p": 1, "maxmem": 64 * 1024 * 1024}
+RESERVED_NAMES: Final = frozenset(
+    {
+        "accounts",
+        "activity",
+        "api",
+        "asyncapi",
+        "datasets",
+        "events",
+        "graphql",
+        "health",
+        "info",
+        "ipfs",
+        "ipns",
+        "login",
+        "logout",
+        "metrics",
+        "openapi",
+        "organizations",
+        "pages",
+        "platform",
+        "routing",
+        "search",
+        "static",
+        "system",
+        "teams",
+        "tokens",
+        "ui-config",
+    }
+)
+"""First parts of paths that are the node's own: the datasets of such an account could not be reached."""
+
+
+class AccountKind(Enum):
+    """Who may log in, and who has members instead."""
+
+    USER = "user"
+    ORGANIZATION = "organization"
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """``id`` is ``did:odf:…``; admins may do everything."""
+    """``id`` is ``did:odf:…``; admins may do everything, disabled accounts nothing."""
 
     id: AccountId
     name: AccountName
     is_admin: bool = False
     has_password: bool = False
+    kind: AccountKind = AccountKind.USER
+    disabled: bool = False
 
 
 class Accounts:
@@ -40,22 +83,36 @@ class Accounts:
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
         self._database = database
         self._now = now
+        self._passwords = Passwords()
 
-    async def create(self, name: AccountName, *, password: str | None = None, is_admin: bool = False) -> Account:
+    async def create(
+        self,
+        name: AccountName,
+        *,
+        password: str | None = None,
+        is_admin: bool = False,
+        kind: AccountKind = AccountKind.USER,
+    ) -> Account:
         """A new account with an id of its own.
 
         Raises:
             NameCollision: the name is taken, in whatever case.
+            MalformedIdentifier: the name is the beginning of paths of the node.
             MalformedInput: a password that is too short or not ASCII.
+            UnsupportedOperation: an organisation that logs in or administers.
         """
+        if name.folded in RESERVED_NAMES:
+            raise MalformedIdentifier(f"no account can be called {name}", hint="paths of the node begin like that")
+        _check_kind(name, kind, may_log_in=is_admin or password is not None)
         account_id = AccountId.from_text(str(new_dataset_id(secrets.token_bytes(32))))
         row = {
             "id": str(account_id),
             "name": str(name),
             "name_folded": name.folded,
-            "password_hash": None if password is None else await asyncio.to_thread(_hashed, password),
+            "password_hash": None if password is None else await self._passwords.hashed(password),
             "is_admin": int(is_admin),
             "created_at": self._now(),
+            "kind": kind.value,
         }
         try:
             async with self._database.writing() as connection:
@@ -64,7 +121,7 @@ class Accounts:
             if not isinstance(error.__cause__, IntegrityError):
                 raise
             raise NameCollision(f"account {name} exists already", found=name) from None
-        return Account(account_id, name, is_admin, password is not None)
+        return Account(account_id, name, is_admin, password is not None, kind)
 
     async def find(self, name: AccountName) -> Account:
         """The account of that name; ``NotFound`` when there is none."""
@@ -85,59 +142,107 @@ class Accounts:
         """All accounts by name."""
         async with self._database.reading() as connection:
             rows = await connection.execute(select(accounts).order_by(accounts.c.name_folded))
-            return [_account(row) for row in rows]
+            return [account_of(row) for row in rows]
 
-    async def set_password(self, name: AccountName, password: str) -> None:
-        """Give an account a password; errors as ``create`` and ``find``."""
+    async def set_password(self, name: AccountName, password: str) -> Account:
+        """Give a user a password; errors as ``create`` and ``find``."""
         account = await self.find(name)
-        password_hash = await asyncio.to_thread(_hashed, password)
+        _check_kind(name, account.kind, may_log_in=True)
+        return await self._change(account, password_hash=await self._passwords.hashed(password))
+
+    async def disable(self, name: AccountName) -> Account:
+        """Let an account do nothing any more: its tokens and its password end at once, for every process.
+
+        Raises:
+            NotFound: there is none.
+            Conflict: nobody would administer the node then.
+        """
+        return await self._change(await self.find(name), disabled_at=self._now())
+
+    async def enable(self, name: AccountName) -> Account:
+        """Let it do again what it could; ``NotFound`` when there is none."""
+        return await self._change(await self.find(name), disabled_at=None)
+
+    async def set_admin(self, name: AccountName, *, is_admin: bool) -> Account:
+        """Make a user an administrator of the node, or no longer one.
+
+        Raises:
+            NotFound: there is none.
+            UnsupportedOperation: it is an organisation.
+            Conflict: nobody would administer the node then.
+        """
+        account = await self.find(name)
+        _check_kind(name, account.kind, may_log_in=is_admin)
+        return await self._change(account, is_admin=int(is_admin))
+
+    async def bootstrap(self, name: AccountName) -> Account:
+        """The first administrator; the account is made when there is none of that name.
+
+        Raises:
+            Conflict: the node has an administrator already.
+            UnsupportedOperation: it is an organisation.
+        """
+        account = await self.find_or_create(name)
+        _check_kind(name, account.kind, may_log_in=True)
+        first = update(accounts).where(accounts.c.id == str(account.id), ~_SOMEBODY_ADMINISTERS)
         async with self._database.writing() as connection:
-            await connection.execute(
-                update(accounts).where(accounts.c.id == str(account.id)).values(password_hash=password_hash)
+            done = await connection.execute(first.values(is_admin=1, disabled_at=None))
+        if done.rowcount == 0:
+            raise Conflict(
+                "the node has an administrator", hint="an administrator makes others: odf account make-admin"
             )
+        return await self.find_by_id(account.id)
 
     async def check_password(self, name: AccountName, password: str) -> Account:
         """The account, if the password is its own.
 
         Raises:
-            AuthenticationRequired: unknown account, no password or another one: the same answer in the same time.
+            AuthenticationRequired: unknown or disabled account, no password or another one: the same answer in the
+                same time.
+            TransientStorageError: too many are being checked.
         """
         async with self._database.reading() as connection:
             row = (await connection.execute(select(accounts).where(accounts.c.name_folded == name.folded))).first()
-        stored = None if row is None else row.password_hash
-        if not await asyncio.to_thread(_matches, password, stored or _UNUSABLE) or row is None or stored is None:
+        kept = None if row is None else row.password_hash
+        if not await self._passwords.matches(password, kept) or row is None or row.disabled_at is not None:
             raise AuthenticationRequired("Invalid credentials")
-        return _account(row)
+        account = account_of(row)
+        if kept is not None and is_outdated(kept):
+            await self._change(account, password_hash=await self._passwords.hashed(password))
+        return account
+
+    async def _change(self, account: Account, **values: Any) -> Account:
+        changed = update(accounts).where(accounts.c.id == str(account.id)).values(values).returning(accounts)
+        async with self._database.writing() as connection:
+            row = (await connection.execute(changed)).one()
+            administered = (await connection.execute(select(_SOMEBODY_ADMINISTERS))).scalar()
+            if account.is_admin and not account.disabled and not administered:
+                raise Conflict(f"nobody would administer the node without {account.name}")
+        return account_of(row)
 
     async def _one(self, condition: Any, what: str) -> Account:
         async with self._database.reading() as connection:
             row = (await connection.execute(select(accounts).where(condition))).first()
         if row is None:
             raise NotFound(f"{what} does not exist", hint="odf account create NAME")
-        return _account(row)
+        return account_of(row)
 
 
-def _account(row: Row[Any]) -> Account:
+def account_of(row: Row[Any], *, account_id: str | None = None) -> Account:
+    """The account in a row of its table, or in one that has its id elsewhere."""
     return Account(
-        AccountId.from_text(row.id), AccountName(row.name), bool(row.is_admin), row.password_hash is not None
+        AccountId.from_text(account_id or row.id),
+        AccountName(row.name),
+        bool(row.is_admin),
+        row.password_hash is not None,
+        AccountKind(row.kind),
+        row.disabled_at is not None,
     )
 
 
-def _hashed(password: str) -> str:
-    if len(password) < PASSWORD_CHARS_MIN or not password.isascii():
-        raise MalformedInput(f"a password has at least {PASSWORD_CHARS_MIN} characters, all ASCII")
-    salt = secrets.token_bytes(16)
-    return f"scrypt${base64.b64encode(salt).decode()}${base64.b64encode(_digest(password, salt)).decode()}"
+def _check_kind(name: AccountName, kind: AccountKind, *, may_log_in: bool) -> None:
+    if kind is AccountKind.ORGANIZATION and may_log_in:
+        raise UnsupportedOperation(f"{name} is an organisation: its members log in and administer, it does not")
 
 
-def _matches(password: str, stored: str) -> bool:
-    _, salt, digest = stored.split("$")
-    return hmac.compare_digest(_digest(password, base64.b64decode(salt)), base64.b64decode(digest))
-
-
-def _digest(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode(), salt=salt, **_SCRYPT)
-
-
-_UNUSABLE: Final = "scrypt$AAAAAAAAAAAAAAAAAAAAAA==$AAAA"
-"""Compared with when there is nothing to compare with, so that this takes as long."""
+_SOMEBODY_ADMINISTERS: Final = exists().where(accounts.c.is_admin == 1, accounts.c.disabled_at.is_(None))

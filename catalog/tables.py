@@ -24,6 +24,8 @@ accounts: Final = Table(
     Column("password_hash", String),
     Column("is_admin", Integer, nullable=False, default=0),
     Column("created_at", Float, nullable=False),
+    Column("kind", String, nullable=False, server_default="user"),
+    Column("disabled_at", Float),
 )
 
 tokens: Final = Table(

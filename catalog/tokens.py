@@ -11,19 +11,19 @@ from typing import Any, Final
 
 from sqlalchemy import Row, insert, select, update
 
-from catalog.accounts import Account
+from catalog.accounts import Account, account_of
 from catalog.engine import Database
 from catalog.scopes import DEFAULT_SCOPES, Patterns, Scope, covers, parse_patterns, with_included
 from catalog.tables import accounts, tokens
 from catalog.token_text import TokenParts, parse_token, token_text
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.did import AccountId
 from opendatafabric.errors import AuthenticationRequired, NotFound
 from opendatafabric.names import AccountName
 
 USE_NOTED_EVERY_S: Final = 60
 """The last use of a token is written down no more often than this, in seconds: reading must stay cheap."""
 
+_OF_ACCOUNT: Final = tuple(accounts.c[name] for name in ("name", "is_admin", "password_hash", "kind", "disabled_at"))
 _NO_HASH: Final = bytes(32)
 """Compared with when there is no such token, so that this takes as long."""
 
@@ -96,29 +96,24 @@ class Tokens:
 
         Raises:
             TokenExpired: its time is over.
-            AuthenticationRequired: malformed, unknown or revoked: which of these is not said.
+            AuthenticationRequired: malformed, unknown or revoked, or its account is disabled: which is not said.
         """
         parts = parse_token(text)
         async with self._database.reading() as connection:
             row = (
                 await connection.execute(
-                    select(tokens, accounts.c.name, accounts.c.is_admin, accounts.c.password_hash)
+                    select(tokens, *_OF_ACCOUNT)
                     .join(accounts, accounts.c.id == tokens.c.account_id)
                     .where(tokens.c.id == str(uuid.UUID(bytes=parts.id)))
                 )
             ).first()
         is_right = hmac.compare_digest(_NO_HASH if row is None else row.secret_hash, parts.secret_hash)
-        if row is None or not is_right or row.revoked_at is not None:
+        if row is None or not is_right or row.revoked_at is not None or row.disabled_at is not None:
             raise AuthenticationRequired("Authentication token invalid")
         if row.expires_at is not None and row.expires_at <= self._now():
             raise TokenExpired("Authentication token expired")
         await self._note_use(row)
-        account = Account(
-            AccountId.from_text(row.account_id),
-            AccountName(row.name),
-            bool(row.is_admin),
-            row.password_hash is not None,
-        )
+        account = account_of(row, account_id=row.account_id)
         return Authenticated(account, with_included(_scopes(row)), _datasets(row))
 
     async def _note_use(self, row: Row[Any]) -> None:

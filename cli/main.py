@@ -20,8 +20,9 @@ from opendatafabric.errors import OdfError
 
 COMMANDS: Final = (
     "serve", "init", "add", "ingest", "set-watermark", "set-transform", "list", "show", "log", "tail", "lineage",
-    "sql", "pull", "push", "schedule", "worker", "login", "token", "role", "team", "visibility", "mirror", "verify",
-    "report", "attestation", "witness", "gate", "promote", "fsck", "gc", "scrub", "audit", "backup", "restore",
+    "sql", "pull", "push", "schedule", "worker", "login", "account",
+    "token", "role", "team", "visibility", "mirror", "verify", "report",
+    "attestation", "witness", "gate", "promote", "fsck", "gc", "scrub", "audit", "backup", "restore",
     "export", "reindex", "engine", "car", "block", "hash", "snapshot", "ref", "did",
 )  # fmt: skip
 """In the order of ``odf --help``; the module of each is ``cli/commands/<name>.py``, with ``_`` for ``-``."""

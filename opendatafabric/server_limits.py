@@ -7,5 +7,20 @@ from typing import Final
 AUDIT_TEXT_CHARS_MAX: Final = 500
 """Of a text in the audit log so much is kept: strangers write some of them."""
 
+PASSWORD_CHARS_MIN: Final = 8
+"""Shortest password; the reference asks for as much."""
+
+PASSWORD_CHARS_MAX: Final = 1_000
+"""Longest password looked at."""
+
+PASSWORD_HASH_KIB: Final = 19_456
+"""Memory of one password check, with two passes: the least that OWASP advises for argon2id; here some 50 ms."""
+
+PASSWORD_CHECKS_AT_ONCE: Final = 2
+"""Each takes ``PASSWORD_HASH_KIB`` and a core."""
+
+PASSWORD_CHECKS_WAITING_MAX: Final = 50
+"""Passwords that are checked or wait for it; more are refused: the last waits a second or two."""
+
 AUDIT_LINE_BYTES_MAX: Final = 256 * 1024
 """Longest line of an audit log in a file: some twenty texts, each character an escape."""

@@ -20,6 +20,7 @@ from tests.source_tree import FLOORS, ROOT, python_files, text_of
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 IMPORT_NAMES = {
     "ada_url": "ada-url",
+    "argon2": "argon2-cffi",
     "Crypto": "pycryptodome",
     "eth_abi": "eth-abi",
     "grpc": "grpcio",

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
 from catalog.scopes import DEFAULT_SCOPES, Patterns, Scope, parse_patterns
 from catalog.tokens import TokenInfo
-from cli.catalogs import catalog_of, settings_for
-from cli.durations import duration_s
+from cli.catalogs import catalog_of
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
+from cli.tokens import NEVER, Expires, expires_at
 from opendatafabric.names import AccountName
-from repo_server.moments import moment_or_none
+from repo_server.account_states import plain_token
 
 IS_GROUP = True
 app = typer.Typer(
@@ -30,8 +30,6 @@ Example:
 )
 
 COLUMNS: Final = ("ID", "ACCOUNT", "SCOPES", "DATASETS", "CREATED", "EXPIRES", "LAST USED", "STATE")
-NEVER: Final = "never"
-_DAY_S: Final = 86_400
 
 
 @app.command()
@@ -43,9 +41,7 @@ def create(
     datasets: Annotated[
         list[str] | None, typer.Option("--dataset", metavar="PATTERN", help="Where it counts; everywhere if not given.")
     ] = None,
-    expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="After so long: 90m, 12h, 30d, or never.")
-    ] = None,
+    expires: Expires = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +60,7 @@ def create(
         AccountName(account),
         frozenset(map(Scope.from_text, scopes or ())) or DEFAULT_SCOPES,
         parse_patterns(datasets or ()),
-        _expires_at(repository, expires),
+        expires_at(repository, expires),
     )
     text = asyncio.run(_create(repository, wanted))
     if as_json:
@@ -87,7 +83,7 @@ def list_(
     """
     infos = asyncio.run(_list(repository, None if account is None else AccountName(account)))
     if as_json:
-        print_json([_plain(info) for info in infos])
+        print_json([plain_token(info, time.time()) for info in infos])
     else:
         print_table(COLUMNS, [_cells(info) for info in infos])
 
@@ -121,13 +117,6 @@ class _Wanted:
     expires_at: float | None
 
 
-def _expires_at(repository: str, text: str | None) -> float | None:
-    if text == NEVER:
-        return None
-    after_s = settings_for(repository).token_days * _DAY_S if text is None else duration_s(text)
-    return time.time() + after_s
-
-
 async def _create(repository: str, wanted: _Wanted) -> str:
     async with catalog_of(repository) as catalog:
         account = await catalog.accounts.find_or_create(wanted.account)
@@ -146,27 +135,8 @@ async def _revoke(repository: str, token_id: str) -> None:
         await catalog.tokens.revoke(token_id)
 
 
-def _plain(info: TokenInfo) -> dict[str, Any]:
-    return {
-        "id": info.id,
-        "account": str(info.account),
-        "scopes": sorted(scope.value for scope in info.scopes),
-        "datasets": [str(pattern) for pattern in info.datasets],
-        "createdAt": moment_or_none(info.created_at),
-        "expiresAt": moment_or_none(info.expires_at),
-        "lastUsedAt": moment_or_none(info.last_used_at),
-        "state": _state(info),
-    }
-
-
 def _cells(info: TokenInfo) -> tuple[str, ...]:
-    plain = _plain(info)
+    plain = plain_token(info, time.time())
     scopes, datasets = ",".join(plain["scopes"]), ",".join(plain["datasets"]) or "all"
     ends, used = plain["expiresAt"] or NEVER, plain["lastUsedAt"] or NEVER
     return plain["id"], plain["account"], scopes, datasets, plain["createdAt"], ends, used, plain["state"]
-
-
-def _state(info: TokenInfo) -> str:
-    if info.revoked_at is not None:
-        return "revoked"
-    return "expired" if info.expires_at is not None and info.expires_at <= time.time() else "valid"

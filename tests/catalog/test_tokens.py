@@ -88,6 +88,18 @@ async def test_a_token_is_revoked_for_every_other_process_at_once(url: str, cata
             await other.tokens.authenticate(token)
 
 
+async def test_a_token_of_a_disabled_account_is_as_good_as_an_unknown_one_for_every_process(
+    url: str, catalog: Catalog, alice: Account
+) -> None:
+    token = await catalog.tokens.create(alice)
+    async with open_catalog(url) as other:
+        await catalog.accounts.disable(alice.name)
+        with pytest.raises(AuthenticationRequired, match="Authentication token invalid"):
+            await other.tokens.authenticate(token)
+        await catalog.accounts.enable(alice.name)
+        assert (await other.tokens.authenticate(token)).account == alice
+
+
 @pytest.mark.parametrize("token_id", ["", "00000000-0000-0000-0000-000000000000", "' OR 1=1 --", "x" * 10_000])
 async def test_revoking_what_is_not_there_is_told(catalog: Catalog, alice: Account, token_id: str) -> None:
     await catalog.tokens.create(alice)
