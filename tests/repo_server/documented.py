@@ -12,6 +12,7 @@ import orjson
 
 from repo_server.config import Settings, Tenancy
 from repo_server.openapi.document import openapi_document, plain_path
+from repo_server.problems import PROBLEM
 from repo_server.routes import served
 
 NOT_OF_A_ROUTE = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.INTERNAL_SERVER_ERROR}
@@ -34,9 +35,11 @@ class Documented:
         what = f"{method} {path}: {status}"
         told = found["responses"].get(str(status))
         assert told is not None, f"{what} is not documented: add it to @describes above the handler"
+        content = told.get("content", {})
+        is_document = bool(body) or content.keys() != {PROBLEM}
+        assert is_document or method == "HEAD", f"{what} says nothing where a problem document is promised"
         if body and method != "HEAD":
             media_type = (content_type or "").partition(";")[0]
-            content = told.get("content", {})
             assert media_type in content, f"{what} in {media_type} is not documented, only {sorted(content)}"
             if media_type.endswith("json"):
                 self._check_json(content[media_type]["schema"], body, what)

@@ -1,0 +1,95 @@
+"""Schemathesis over the whole API of a running server, by every kind of caller: no failure, nothing undocumented.
+
+Seeds are fixed in CI and free at night: by the profile of Hypothesis, as for all properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis import APIOperation, Case, CheckContext, GenerationMode, Response
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from repo_server.config import Tenancy
+from repo_server.openapi.document import plain_path
+from repo_server.routes import served
+from tests.repo_server.openapi.fuzzing import CALLERS, PLACES, Fuzzed, document, fuzzed
+
+ANSWERS_S: Final = 30
+LEFT_OUT: Final = {
+    "/{account}/{name}/pull": "a conversation over a WebSocket, not an exchange",
+    "/{account}/{name}/push": "a conversation over a WebSocket, not an exchange",
+    "/{account}/{name}/verify/{run}/events": "a stream that goes on for as long as the run does",
+}
+OF_REFERENCE: Final = {plain_path(each.path) for each in served(Tenancy.MULTI) if each.route.of_reference}
+WE_FAILED: Final = {500, 502, 504}
+CHECKS: Final = [status_code_conformance, response_headers_conformance]
+CHECKS_OF_BODIES: Final = [content_type_conformance, response_schema_conformance]
+SCHEMA = schemathesis.openapi.from_dict(document())
+OPERATIONS = [found.ok() for found in SCHEMA.get_all_operations()]
+FUZZED = [operation for operation in OPERATIONS if operation.path not in LEFT_OUT]
+QUICK = ("GET /{account}/{name}/refs/{ref}", "POST /platform/login", "GET /system/errors/{code}")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
+    with fuzzed(tmp_path_factory.mktemp("fuzzed")) as running:
+        yield running
+
+
+def is_no_failure_of_ours(context: CheckContext, response: Response, case: Case) -> bool | None:
+    assert response.status_code not in WE_FAILED, f"the server failed with {response.status_code}"
+    return None
+
+
+def cases(operation: APIOperation[Any, Any, Any]) -> st.SearchStrategy[Case]:
+    """As the document says it, and otherwise."""
+    modes = [GenerationMode.POSITIVE]
+    if operation.body or list(operation.iter_parameters()):
+        modes.append(GenerationMode.NEGATIVE)
+    return st.one_of(*(operation.as_strategy(generation_mode=mode) for mode in modes))
+
+
+def bodies(operation: APIOperation[Any, Any, Any], response: Response) -> list[Any]:
+    """What is asked of the body. Where the reference has a route, a refusal may have none, which OpenAPI cannot say."""
+    if (response.status_code, response.content) == (HTTPStatus.NOT_FOUND, b"Not Found"):
+        return []  # of the router: a newline or nothing in a path makes it another one
+    is_bare = operation.path in OF_REFERENCE and response.status_code >= HTTPStatus.BAD_REQUEST
+    return [] if is_bare and not response.content else CHECKS_OF_BODIES
+
+
+def fuzz(server: Fuzzed, operation: APIOperation[Any, Any, Any], examples: int) -> None:
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(case=cases(operation), caller=st.sampled_from(CALLERS), place=PLACES)
+    def holds(case: Case, caller: str, place: dict[str, str]) -> None:
+        case.path_parameters.update({name: value for name, value in place.items() if name in case.path_parameters})
+        response = case.call(base_url=server.url, headers=server.headers[caller], timeout=ANSWERS_S)
+        case.validate_response(response, checks=[*CHECKS, *bodies(operation, response), is_no_failure_of_ours])
+
+    holds()
+
+
+@pytest.mark.parametrize("label", QUICK)
+def test_a_few_routes_answer_as_documented(server: Fuzzed, label: str) -> None:
+    fuzz(server, next(each for each in FUZZED if each.label == label), 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", FUZZED, ids=lambda operation: operation.label)
+def test_every_route_answers_as_documented(server: Fuzzed, operation: APIOperation[Any, Any, Any]) -> None:
+    fuzz(server, operation, max(5, settings.default.max_examples // 3))
+
+
+def test_what_is_left_out_is_in_the_document() -> None:
+    assert LEFT_OUT.keys() < {operation.path for operation in OPERATIONS}
