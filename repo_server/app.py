@@ -39,6 +39,7 @@ from repo_server.middleware import add_browser_headers, around
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
+from repo_server.tracing import trace_requests
 from repo_server.upstream import Upstream, upstream_of
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace
@@ -67,6 +68,8 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> web.Appli
     application.cleanup_ctx.append(_services(settings, engine or _engine(settings)))
     application.on_response_prepare.append(add_browser_headers)
     application.on_shutdown.append(_end_conversations)
+    if settings.tracing:
+        trace_requests(application)
     return application
 
 

@@ -224,6 +224,9 @@ class Settings(AccountSettings, LoginSettings):
     source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )
+    tracing: bool = Field(
+        False, description="trace requests by OpenTelemetry; its own variables (OTEL_…) say where spans go"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
 
     @property

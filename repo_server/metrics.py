@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from catalog.catalog import Catalog
 from catalog.standings import StandingTotals
@@ -29,6 +29,13 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._requests = Counter("odf_requests", "Requests answered.", ("method", "status"), registry=self.registry)
+        self._seconds = Histogram(
+            "odf_request_seconds",
+            "How long requests took from their header to the end of the answer, conversations and streams included.",
+            ("route",),
+            registry=self.registry,
+            buckets=(0.005, 0.025, 0.1, 0.3, 1, 3, 10, 60),
+        )
         self._running = Gauge("odf_requests_running", "Requests being answered.", registry=self.registry)
         self.stores = StoreMetrics(self.registry)
         self._mirrors = {
@@ -65,10 +72,12 @@ class Metrics:
         self._damages.inc(done.damage is not None)
         self._healed.inc(done.healed)
 
-    def answered(self, method: str, status: int) -> None:
-        """A request ended; methods that nobody knows count as one."""
+    def answered(self, method: str, status: int, route: str | None, seconds: float) -> None:
+        """A request ended; methods that nobody knows count as one. ``route`` is its pattern in the route table."""
         known = method if method in {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS"} else "other"
         self._requests.labels(known, str(status)).inc()
+        if route is not None:
+            self._seconds.labels(route).observe(seconds)
 
     async def text(self, catalog: Catalog, *, running: int, now: float) -> bytes:
         """Everything as it is ``now`` (seconds since 1970)."""

@@ -49,9 +49,16 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
         return response
     finally:
         services, answered = request.app[SERVICES], status or request.get(ANSWERED, _CLIENT_GONE)
-        services.metrics.answered(request.method, answered)
+        seconds = time.perf_counter() - started
+        services.metrics.answered(request.method, answered, route_of(request), seconds)
         if services.settings.access_log:
-            _log(request, request_id, answered, started)
+            _log(request, request_id, answered, seconds)
+
+
+def route_of(request: web.Request) -> str | None:
+    """The pattern of the route that took the request, such as ``/{account}/{name}/blocks/{hash}``."""
+    resource = request.match_info.route.resource
+    return None if resource is None else resource.canonical
 
 
 async def add_browser_headers(request: web.Request, response: web.StreamResponse) -> None:
@@ -125,13 +132,13 @@ def _close_if_unread(request: web.Request, response: web.StreamResponse) -> None
         response.force_close()
 
 
-def _log(request: web.Request, request_id: str, status: int, started: float) -> None:
+def _log(request: web.Request, request_id: str, status: int, seconds: float) -> None:
     fields = {
         "request_id": request_id,
         "method": request.method,
         "path": request.path[:500],
         "status": status,
-        "ms": round((time.perf_counter() - started) * 1_000, 1),
+        "ms": round(seconds * 1_000, 1),
         "peer": request.remote,
     }
     REQUESTS.info("%s %s %d", request.method, request.path[:500], status, extra={"fields": fields})

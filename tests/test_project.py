@@ -25,6 +25,7 @@ IMPORT_NAMES = {
     "eth_abi": "eth-abi",
     "grpc": "grpcio",
     "jwt": "pyjwt",
+    "opentelemetry": "opentelemetry-sdk",
     "prometheus_client": "prometheus-client",
     "yaml": "pyyaml",
 }
@@ -52,7 +53,7 @@ def imported_libraries() -> set[str]:
 def test_what_the_code_imports_is_declared_and_nothing_else() -> None:
     declared = requirement_names(PROJECT["project"]["dependencies"])
     extras = PROJECT["project"]["optional-dependencies"]
-    in_extras = requirement_names(extras["s3"] + extras["spark"]) | PART_OF_ANOTHER
+    in_extras = requirement_names(extras["s3"] + extras["spark"] + extras["otel"]) | PART_OF_ANOTHER
     assert imported_libraries() - in_extras == declared
 
 
