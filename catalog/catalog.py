@@ -15,6 +15,7 @@ from catalog.dataset_facts import DatasetFacts
 from catalog.datasets import Datasets
 from catalog.device_logins import DeviceLogins
 from catalog.engine import Database, open_database
+from catalog.external_identities import ExternalIdentities
 from catalog.gates import Gates
 from catalog.ingest_plans import IngestPlans
 from catalog.ipfs import IpfsTables
@@ -62,6 +63,7 @@ class Catalog:
         self.reports = Reports(database)
         self.browser_sessions = BrowserSessions(database, self.accounts, now)
         self.device_logins = DeviceLogins(database, self.accounts, now)
+        self.external_identities = ExternalIdentities(database, self.accounts, now)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -29,3 +29,12 @@ device_logins: Final = Table(
     Column("account_id", String, ForeignKey("accounts.id", ondelete="CASCADE")),
     Column("polled_at", Float),
 )
+
+external_identities: Final = Table(
+    "external_identities",
+    METADATA,
+    Column("issuer", String, primary_key=True),
+    Column("subject", String, primary_key=True),
+    Column("account_id", String, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("linked_at", Float, nullable=False),
+)

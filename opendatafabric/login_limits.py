@@ -24,3 +24,33 @@ FORM_FIELDS_MAX: Final = 100
 
 PAGE_PATH_CHARS_MAX: Final = 2_000
 """Longest path of a page to go on to after a login."""
+
+ISSUER_ANSWER_BYTES_MAX: Final = 256 * 1024
+"""Largest document of an issuer of identities: those in use are under 20 KiB, keys included."""
+
+ISSUER_KEYS_MAX: Final = 100
+"""Most keys of an issuer: those in use have two to eight."""
+
+ISSUER_ANSWER_S_MAX: Final = 10
+"""Longest wait for an answer of an issuer: somebody waits for the login meanwhile."""
+
+ISSUER_KEYS_FRESH_S: Final = 3_600
+"""How long keys of an issuer are kept: one that it has taken back counts for so long."""
+
+ISSUER_KEYS_ASKED_S: Final = 60
+"""An unknown key has the keys of an issuer fetched anew no more often than this: tokens of strangers may name any."""
+
+ISSUERS_MAX: Final = 100
+"""Issuers whose keys are kept at once."""
+
+IDENTITY_TOKEN_CHARS_MAX: Final = 16_000
+"""Longest token of an issuer: those of CI runs are under 3,000."""
+
+IDENTITY_LEEWAY_S: Final = 60
+"""How far the clock of an issuer may be off."""
+
+EXTERNAL_LOGIN_S: Final = 600
+"""How long a person may take to log in at an issuer."""
+
+EXTERNAL_SUBJECT_CHARS_MAX: Final = 255
+"""Longest subject of an issuer, as OpenID Connect has it."""

@@ -36,6 +36,7 @@ from repo_server.ipfs.publishing import Publisher
 from repo_server.logs import SERVER, start_logging
 from repo_server.metrics import Metrics
 from repo_server.middleware import add_browser_headers, around
+from repo_server.oidc.issuers import Issuers
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
@@ -218,6 +219,7 @@ async def _made(
         repository=repository,
         catalog=catalog,
         identities=Identities(catalog.tokens, catalog.version),
+        issuers=Issuers(settings.own_issuers),
         directory=directory,
         now=time.time,
         indexing=Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility),

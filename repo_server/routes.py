@@ -18,16 +18,13 @@ from repo_server.handlers import (
     alerts,
     attestations,
     badges,
-    browser_login,
     datasets,
-    device,
     errors,
     files,
     gates,
     health,
     ingest,
     ipfs,
-    login,
     mirrors,
     openapi,
     reports,
@@ -39,8 +36,9 @@ from repo_server.handlers import (
     uploads,
     verification,
 )
+from repo_server.login_routes import LOGIN_ROUTES
 from repo_server.middleware import REFERENCE_HANDLERS
-from repo_server.needs import ADMIN, ANYONE, SIGNING_IN, UNASKED, OfDataset, OfNode, Who
+from repo_server.needs import ADMIN, ANYONE, UNASKED, OfDataset, OfNode, Who
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
 from verify.attestation.document import KEYS_PATH
@@ -50,19 +48,9 @@ _SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_PUSH)
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
 
 NODE_ROUTES: Final = (
+    *LOGIN_ROUTES,
     Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts", ANYONE),
-    Route("GET", "/accounts/me", login.get_me, "whose token that is", OfNode(Who.ACCOUNT, told="Unauthenticated")),
     Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id", ANYONE),
-    Route("GET", "/platform/token/validate", login.get_validate, "whether the token counts", SIGNING_IN),
-    Route("POST", "/platform/login", login.post_login, "a token for a name and a password", SIGNING_IN),
-    Route("POST", device.BEGIN_PATH, device.post_authorization, "begin a login in the browser", SIGNING_IN),
-    Route("POST", device.TOKEN_PATH, device.post_token, "the token, once somebody allowed it there", SIGNING_IN),
-    Route("GET", device.RUNTIME_PATH, device.get_runtime_config, "where the API is, for the stock client", UNASKED),
-    Route("GET", "/ui-config", device.get_ui_config, "where the API is, and how one logs in", UNASKED),
-    Route("GET", "/v/login", browser_login.get_login, "the page to log in, and to allow programs in", UNASKED),
-    Route("POST", "/v/login", browser_login.post_login, "log a browser in", UNASKED),
-    Route("POST", "/v/logout", browser_login.post_logout, "log it out", UNASKED),
-    Route("POST", "/v/device", browser_login.post_device, "allow a program in, or deny it", UNASKED),
     Route(
         "POST",
         "/platform/file/upload/prepare",

@@ -21,6 +21,7 @@ from repo_server.incoming import Incoming
 from repo_server.ingesting import Ingests
 from repo_server.ipfs.publishing import Publisher
 from repo_server.metrics import Metrics
+from repo_server.oidc.issuers import Issuers
 from storage.local.derived import LocalDerivedStore
 from storage.repositories import DatasetRepository
 
@@ -41,6 +42,8 @@ class Services:
     engine: Engine
     """What strangers wrote is computed there."""
     base_url: str = ""
+    issuers: Issuers = field(default_factory=Issuers)
+    """Whose tokens say who somebody is."""
     mirrors: MirrorRunner | None = None
     """Set where the server runs mirrors."""
     worker: WorkerProcess | None = None

@@ -39,12 +39,12 @@ async def get_login(request: web.Request) -> web.StreamResponse:
     session, code = await session_of(request), request.query.get("deviceCode")
     if session.account is None or code is None:
         onward = onward_of(request.query.get("onward", "")) if code is None else str(_at_device(code))
-        return _shown(request, session, login_page(session, _frame(request), onward=onward))
+        return _shown(request, session, _login_form(request, session, onward))
     try:
         waiting = await request.app[SERVICES].catalog.device_logins.look(code)
     except NotFound:
         return _told(request, "Nothing to allow", _ENDED, HTTPStatus.NOT_FOUND)
-    return _shown(request, session, device_page(session, _frame(request), code, waiting))
+    return _shown(request, session, device_page(session, frame_of(request), code, waiting))
 
 
 @describes(Tag.PAGES, _ONWARD, page("no such name and password", HTTPStatus.UNAUTHORIZED), refuses=_FORGED, body=_FORM)
@@ -56,8 +56,7 @@ async def post_login(request: web.Request) -> web.StreamResponse:
         account = await _checked(request, form.one("login"), form.one("password"))
     except (AuthenticationRequired, MalformedIdentifier):
         session = await session_of(request)
-        page = login_page(session, _frame(request), onward=onward, failed=True)
-        return _shown(request, session, page, HTTPStatus.UNAUTHORIZED)
+        return _shown(request, session, _login_form(request, session, onward, failed=True), HTTPStatus.UNAUTHORIZED)
     response = to_page(request, onward)
     await log_in(request, response, account)
     return response
@@ -109,11 +108,18 @@ async def _checked(request: web.Request, login: str, password: str) -> Account:
     return await request.app[SERVICES].catalog.accounts.check_password(AccountName(login.strip()), password)
 
 
+def _login_form(request: web.Request, session: Session, onward: str, *, failed: bool = False) -> str:
+    settings = request.app[SERVICES].settings
+    external = settings.oidc_label if settings.oidc_issuer and settings.oidc_client_id else None
+    return login_page(session, frame_of(request), external=external, onward=onward, failed=failed)
+
+
 def _at_device(code: str) -> URL:
     return URL(LOGIN_PATH).with_query(deviceCode=code)
 
 
-def _frame(request: web.Request) -> Frame:
+def frame_of(request: web.Request) -> Frame:
+    """What surrounds the pages of this server."""
     return frame_at(request.app[SERVICES].base_url)
 
 
@@ -124,5 +130,5 @@ def _shown(request: web.Request, session: Session, page: str, status: HTTPStatus
 
 
 def _told(request: web.Request, title: str, text: str, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
-    page = told_page(_frame(request), title, text)
+    page = told_page(frame_of(request), title, text)
     return web.Response(text=page, content_type="text/html", headers=FORM_HEADERS, status=status)

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from catalog.device_logins import Refusal
 from opendatafabric.login_limits import DEVICE_LOGIN_S, DEVICE_POLL_S
 from repo_server.body import read_form
+from repo_server.login_methods import login_methods
 from repo_server.login_tokens import login_token
 from repo_server.openapi.described import FORM, Body, Tag, describes, json
 from repo_server.problems import json_response, message
@@ -84,7 +85,7 @@ async def get_runtime_config(request: web.Request) -> web.StreamResponse:
 async def get_ui_config(request: web.Request) -> web.StreamResponse:
     """``GET /ui-config``: the same, and how one may log in."""
     services = request.app[SERVICES]
-    return json_response({"apiServerHttpUrl": services.base_url, "loginMethods": ["password"]})
+    return json_response({"apiServerHttpUrl": services.base_url, "loginMethods": login_methods(services)})
 
 
 @describes(Tag.CORE, json(DeviceLogin), body=Body({FORM: DeviceWanted}, {"client_id": "kamu"}), shown=True)

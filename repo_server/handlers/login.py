@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Final
 
-import orjson
 from aiohttp import web
 from typing_extensions import TypedDict
 
-from catalog.accounts import Account
-from opendatafabric.errors import AuthenticationRequired, MalformedIdentifier
-from opendatafabric.names import AccountName
+from opendatafabric.errors import AccessDenied, AuthenticationRequired, MalformedIdentifier, UnsupportedOperation
 from repo_server.body import read_json
 from repo_server.gate import CALLER, Refused
 from repo_server.identity import NO_TOKEN
+from repo_server.login_methods import account_by
 from repo_server.login_tokens import login_token
 from repo_server.openapi.described import JSON, Body, Tag, describes, empty, json
 from repo_server.problems import json_response, message, plain
-from repo_server.services import SERVICES, Services
-
-_PASSWORD: Final = "password"
+from repo_server.services import SERVICES
 
 
 class Me(TypedDict):
@@ -63,34 +58,21 @@ async def get_validate(request: web.Request) -> web.StreamResponse:
 @describes(
     Tag.CORE,
     json(LoggedIn),
-    refuses=(HTTPStatus.UNAUTHORIZED,),
+    refuses=(HTTPStatus.UNAUTHORIZED, HTTPStatus.BAD_GATEWAY),
     body=Body({JSON: LoginWanted}, {"loginMethod": "password", "loginCredentialsJson": '{"login": …, "password": …}'}),
 )
 async def post_login(request: web.Request) -> web.StreamResponse:
-    """``POST /platform/login``: the method is ``password``."""
+    """``POST /platform/login``: by a password, or by what the issuer gave."""
     services = request.app[SERVICES]
     body = await read_json(request, services.settings)
     method, credentials = (_text_field(body, name) for name in ("loginMethod", "loginCredentialsJson"))
-    if method.lower() != _PASSWORD:
-        return message("Unsupported login method", HTTPStatus.BAD_REQUEST)
     try:
-        account = await _checked(services, credentials)
-    except (AuthenticationRequired, MalformedIdentifier):
+        account = await account_by(services, method, credentials)
+    except UnsupportedOperation as error:
+        return message(error.message, HTTPStatus.BAD_REQUEST)
+    except (AuthenticationRequired, AccessDenied, MalformedIdentifier):
         return message("Invalid credentials", HTTPStatus.UNAUTHORIZED)
     return json_response({"accessToken": (await login_token(services, account)).text})
-
-
-async def _checked(services: Services, credentials: str) -> Account:
-    try:
-        given = orjson.loads(credentials)
-    except orjson.JSONDecodeError:
-        given = None
-    if not isinstance(given, dict):
-        raise AuthenticationRequired("credentials are not what they should be")
-    login, password = given.get("login"), given.get("password")
-    if not isinstance(login, str) or not isinstance(password, str):
-        raise AuthenticationRequired("credentials are not what they should be")
-    return await services.catalog.accounts.check_password(AccountName(login), password)
 
 
 def _text_field(body: dict[str, object], name: str) -> str:

@@ -8,10 +8,16 @@ from repo_server.pages.templates import render
 from repo_server.sessions import Session
 
 
-def login_page(session: Session, frame: Frame, *, onward: str, failed: bool = False) -> str:
-    """Who is logged in, or else the form to do so, which takes along the path to go ``onward`` to."""
+def login_page(session: Session, frame: Frame, *, external: str | None, onward: str, failed: bool = False) -> str:
+    """Who is logged in, or else the ways to do so, with the path to go ``onward`` to; ``external`` names an issuer."""
     account = None if session.account is None else str(session.account.name)
-    values = {"account": account, "csrf_token": session.csrf_token, "onward": onward, "failed": failed}
+    values = {
+        "account": account,
+        "csrf_token": session.csrf_token,
+        "onward": onward,
+        "failed": failed,
+        "external": external,
+    }
     return render("login.html", frame=frame, **values)
 
 
