@@ -30,6 +30,7 @@ from opendatafabric.visible import visible_in_line
 
 ARCHIVED: Final = "audit-archived"
 _PAGE: Final = 1_000
+_LIST_MAX: Final = 100
 _TOO_DEEP: Final = 4
 """Details are flat, or lists in lists at most."""
 
@@ -162,7 +163,7 @@ def _harmless(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping) and depth < _TOO_DEEP:
         return {_harmless(str(name)): _harmless(each, depth + 1) for name, each in value.items()}
     if isinstance(value, list | tuple) and depth < _TOO_DEEP:
-        return [_harmless(each, depth + 1) for each in value]
+        return [_harmless(each, depth + 1) for each in value[:_LIST_MAX]]
     return value if value is None or isinstance(value, bool | int | float) else _harmless(str(value))
 
 

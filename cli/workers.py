@@ -26,6 +26,7 @@ from repo_server.ingesting import ForeignEngine, other_sparks
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
 from verify.alerting import Alerting
+from verify.audited_jobs import audited
 from verify.lookout import Lookout
 from verify.progress_notes import told_progress
 from verify.promotion import Promotions
@@ -48,7 +49,7 @@ async def run_worker(
     async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as opened:
         lookout = Lookout(opened, catalog, settle_s=0.0 if once else SETTLE_S)
         kinds = _kinds(settings, opened, catalog, allowed)
-        worked = {kind: lookout.around(run) for kind, run in kinds.items()}
+        worked = {kind: lookout.around(audited(run, opened, catalog.audit)) for kind, run in kinds.items()}
         worker = JobWorker(
             catalog.jobs, worked, redacted=redacted, lease_s=settings.job_lease_s, job_s_max=settings.job_s_max
         )

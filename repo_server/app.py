@@ -21,6 +21,7 @@ from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
 from opendatafabric.names import AccountName
 from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.ingest import Engine
+from repo_server.audit_queue import AuditQueue
 from repo_server.background.indexing import Indexing
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
@@ -170,6 +171,7 @@ def _services(settings: Settings, engine: Engine) -> Callable[[web.Application],
                 await services.indexing.settle()
                 await services.identities.settle()
                 await services.directory.settle()
+                await services.audit.settle()
 
     return prepared
 
@@ -226,6 +228,7 @@ async def _made(
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         engine=engine,
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
+        audit=AuditQueue(catalog.audit, time.monotonic),
         metrics=metrics,
         pulls=asyncio.Semaphore(settings.pulls_at_once),
         pushes=asyncio.Semaphore(settings.pushes_at_once),
@@ -262,6 +265,7 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
     look_every_s = services.settings.index_interval_s
     tasks.append(asyncio.create_task(services.indexing.run_for_ever(look_every_s=look_every_s)))
+    tasks.append(asyncio.create_task(services.audit.run_for_ever()))
     if services.mirrors is not None:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
     if services.worker is not None:

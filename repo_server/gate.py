@@ -50,6 +50,9 @@ class Visit:
 VISIT: Final = web.RequestKey("visit", Visit)
 """Where a request to a dataset keeps who was let through."""
 
+LOOKED: Final = web.RequestKey("looked", Visit)
+"""Where it keeps who looked for what, whether or not it was let through."""
+
 CALLER: Final = web.RequestKey("caller", Caller)
 """Where a request keeps who calls."""
 
@@ -130,7 +133,8 @@ async def _look(request: web.Request) -> Visit:
     caller = await _caller_of(request, anonymous_too=False)
     services = request.app[SERVICES]
     alias = _alias_of(request)
-    return Visit(services, caller, alias, await services.directory.find(alias))
+    request[LOOKED] = found = Visit(services, caller, alias, await services.directory.find(alias))
+    return found
 
 
 def _alias_of(request: web.Request) -> DatasetAlias:

@@ -39,6 +39,8 @@ class Caller:
 
 
 ANONYMOUS: Final = Caller()
+CALLED: Final = web.RequestKey("called", Caller)
+"""Where a request keeps who sent it, also when it is refused then."""
 
 
 class Identities:
@@ -50,17 +52,20 @@ class Identities:
 
     async def caller_of(self, request: web.Request) -> Caller:
         """Who sent ``request``; ``Refused`` as in ``bearer_token``."""
-        token = bearer_token(request)
+        request[CALLED] = caller = await self._caller(bearer_token(request))
+        return caller
+
+    async def settle(self) -> None:
+        """Wait for what is being looked up, so that the catalog may be closed."""
+        await self._known.settle()
+
+    async def _caller(self, token: str | None) -> Caller:
         if token is None:
             return ANONYMOUS
         try:
             return Caller(await self._authenticated(token), token)
         except AuthenticationRequired as error:
             return Caller(token=token, reason=error.message)
-
-    async def settle(self) -> None:
-        """Wait for what is being looked up, so that the catalog may be closed."""
-        await self._known.settle()
 
     async def _authenticated(self, token: str) -> Authenticated:
         # Looked up by hash: how long a comparison takes then says nothing about the token.

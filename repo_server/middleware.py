@@ -14,6 +14,7 @@ from typing import Final
 from aiohttp import web
 
 from opendatafabric.errors import OdfError
+from repo_server import auditing
 from repo_server.conversations import ANSWERED
 from repo_server.error_table import status_of
 from repo_server.http_errors import ServerBusy
@@ -40,14 +41,18 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
     request_id = given if _GIVEN_ID.fullmatch(given) else f"{_PROCESS}-{next(_NUMBERS):x}"
     started = time.perf_counter()
     status: int | None = None
+    auditing.begin(request, request_id)
     try:
         response = await _answered(request, handler, request_id)
         status = response.status
         if not response.prepared:
             response.headers[REQUEST_ID] = request_id
             _close_if_unread(request, response)
+        await auditing.answered(request, status)
         return response
     finally:
+        if status is None:
+            auditing.broken_off(request)
         services, answered = request.app[SERVICES], status or request.get(ANSWERED, _CLIENT_GONE)
         seconds = time.perf_counter() - started
         services.metrics.answered(request.method, answered, route_of(request), seconds)
@@ -80,6 +85,7 @@ async def _answered(request: web.Request, handler: Handler, request_id: str) -> 
     except (ConnectionError, asyncio.CancelledError):
         raise
     except OdfError as error:
+        auditing.tell(request, code=error.code)
         if status_of(type(error)) is not HTTPStatus.INTERNAL_SERVER_ERROR:
             return problem(error, request_id)
         SERVER.error("a request failed: %s", error, exc_info=error, extra={"fields": {"request_id": request_id}})

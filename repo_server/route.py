@@ -8,6 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
+from repo_server.auditing import Audited
 from repo_server.needs import Needs
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -23,6 +24,8 @@ class Route:
     handler: Handler
     purpose: str
     needs: Needs
+    audited: Audited | None = None
+    """How the audit log has it; by its method unless said."""
 
     @property
     def of_reference(self) -> bool:

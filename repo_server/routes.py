@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 
 from catalog.permissions import Access
 from catalog.scopes import Scope
+from repo_server.auditing import AUDITED_AS, Audited, usual
 from repo_server.config import Tenancy
 from repo_server.error_table import TYPES_PATH
 from repo_server.gate import admit
@@ -60,7 +61,9 @@ NODE_ROUTES: Final = (
     ),
     Route("POST", "/platform/file/upload/{token}", files.post_form, "send the file as a form", _SENDING_FILES),
     Route("GET", "/platform/file/upload/{token}", files.get, "the file, or how far it came", ANYONE),
-    Route("PATCH", "/platform/file/upload/{token}", files.append, "send more of the file", _SENDING_FILES),
+    Route(
+        "PATCH", "/platform/file/upload/{token}", files.append, "send more of the file", _SENDING_FILES, Audited.COUNTED
+    ),
     Route("DELETE", "/platform/file/upload/{token}", files.cancel, "give the file up", _SENDING_FILES),
     Route("GET", "/system/health", health.get_health, "that the process answers", UNASKED),
     Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used", UNASKED),
@@ -96,9 +99,9 @@ DATASET_ROUTES: Final = (
         "GET", "/refs/{ref}", simple.get_ref, "where a head points", OfDataset(Access.READ, more=simple.access_to_ref)
     ),
     Route("GET", "/data/{hash}", simple.get_data, "a data slice", OfDataset(Access.READ, pending=True)),
-    Route("PUT", "/data/{hash}", simple.put_data, "send a data slice", _SENDING),
+    Route("PUT", "/data/{hash}", simple.put_data, "send a data slice", _SENDING, Audited.COUNTED),
     Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint", OfDataset(Access.READ, pending=True)),
-    Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint", _SENDING),
+    Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint", _SENDING, Audited.COUNTED),
     Route("GET", "/reports", reports.get_reports, "what verifications found, and how the verdict changed", Access.READ),
     Route("GET", "/reports/{hash}", reports.get_report, "one verification report", Access.READ),
     Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went", Access.READ),
@@ -122,12 +125,31 @@ DATASET_ROUTES: Final = (
     Route("GET", "/verify/{run}/events", verification.get_events, "the same as it goes on (SSE)", Access.READ),
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset", Access.READ),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)", Access.READ),
-    Route("GET", "/push", smart.push, "push by the smart protocol (WebSocket)", OfDataset(Access.WRITE, new=True)),
+    Route(
+        "GET",
+        "/push",
+        smart.push,
+        "push by the smart protocol (WebSocket)",
+        OfDataset(Access.WRITE, new=True),
+        Audited.EACH,
+    ),
     Route("POST", "/ingest", ingest.post_ingest, "add data by the push source of the dataset", Access.WRITE),
-    Route("POST", "/uploads/{kind}/{hash}", uploads.begin, "begin a resumable upload of an object", _SENDING),
+    Route(
+        "POST",
+        "/uploads/{kind}/{hash}",
+        uploads.begin,
+        "begin a resumable upload of an object",
+        _SENDING,
+        Audited.COUNTED,
+    ),
     Route("GET", "/uploads/{upload}", uploads.look, "how far a resumable upload came", _SENDING),
     Route(
-        "PATCH", "/uploads/{upload}", uploads.append, "continue a resumable upload; the last bytes publish it", _SENDING
+        "PATCH",
+        "/uploads/{upload}",
+        uploads.append,
+        "continue a resumable upload; the last bytes publish it",
+        _SENDING,
+        Audited.COUNTED,
     ),
     Route("DELETE", "/uploads/{upload}", uploads.cancel, "give a resumable upload up", _SENDING),
 )
@@ -147,6 +169,7 @@ def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: boo
     """Put every route of the table into ``application``."""
     application[SERVED] = served(tenancy, with_ipfs=with_ipfs)
     application[REFERENCE_HANDLERS] = set()
+    application[AUDITED_AS] = {}
     for each in application[SERVED]:
         _add(application, each.route, each.path)
 
@@ -157,9 +180,10 @@ def _add(application: web.Application, route: Route, path: str) -> None:
     if route.of_reference:
         application[REFERENCE_HANDLERS].add(handler)
     if route.method == hdrs.METH_GET:
-        application.router.add_get(path, handler)
+        added = application.router.add_get(path, handler)
     else:
-        application.router.add_route(route.method, path, handler)
+        added = application.router.add_route(route.method, path, handler)
+    application[AUDITED_AS][added] = f"{route.method} {route.path}", route.audited or usual(route.method)
 
 
 def _admitting(route: Route) -> Handler:

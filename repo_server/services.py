@@ -11,6 +11,7 @@ from aiohttp import web
 
 from catalog.catalog import Catalog
 from pipeline.ingest import Engine
+from repo_server.audit_queue import AuditQueue
 from repo_server.background.indexing import Indexing
 from repo_server.background.mirror import MirrorRunner
 from repo_server.background.worker import WorkerProcess
@@ -37,6 +38,7 @@ class Services:
     directory: Directory
     now: Callable[[], float]
     incoming: Incoming
+    audit: AuditQueue
     ingests: Ingests
     indexing: Indexing
     engine: Engine

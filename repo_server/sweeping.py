@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from catalog.audit import Deed
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError
 from opendatafabric.multihash import Multihash
@@ -55,6 +56,7 @@ async def collect_garbage(services: Services) -> None:
             SERVER.warning("dataset %s is damaged, run odf fsck: %s", each.name, each.collected.refused)
     if freed:
         SERVER.info("garbage collection freed %d bytes", freed)
+        await services.audit.written(Deed("garbage-collected", "", {"by": "server", "bytes": freed}))
     if services.settings.share_objects:
         shared = await share_objects(services.repository, grace_s=grace_s)
         if shared.count:
@@ -74,3 +76,5 @@ async def sweep(services: Services) -> None:
     removed = await services.repository.sweep(unused_for_s=settings.pending_lease_s, now=now)
     if removed:
         SERVER.info("removed %d datasets whose first push never ended", len(removed))
+        details = {"by": "server", "dataset_ids": [str(each) for each in removed]}
+        await services.audit.written(Deed("unfinished-removed", "", details))

@@ -24,7 +24,7 @@ from opendatafabric.dataset_patterns import DatasetAliasPattern
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import OdfError
-from repo_server.logs import SERVER
+from repo_server.logs import SERVER, redacted
 from storage.backoff import jittered_wait_s
 from storage.cron import next_strike
 from storage.dataset import Dataset
@@ -215,9 +215,17 @@ class MirrorRunner:
         except Exception as failure:
             SERVER.error("mirror %d crashed", mirror.id, exc_info=failure)
             error = f"{alias}: {type(failure).__name__}"
+        if head != known.head:
+            await self._write_down(mirror, alias, known.head, head)
         behind_since = None if error is None else known.behind_since or self._place.now()
         await reached.keep(replace(reached.known, head=head, error=error, behind_since=behind_since))
         return _Copied(error, math.inf if again_at is None else again_at, away)
+
+    async def _write_down(self, mirror: Mirror, alias: DatasetAlias, before: str | None, after: str | None) -> None:
+        """A copy that went through is in the audit log."""
+        heads = {"old_head": before, "new_head": after}
+        details = {"by": "mirror", "mirror": mirror.id, "target": redacted(mirror.target), **heads}
+        await self._place.catalog.audit.append(f"mirror {mirror.direction.value}", str(alias), details)
 
 
 @dataclass(frozen=True, slots=True)

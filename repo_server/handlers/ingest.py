@@ -25,7 +25,7 @@ from pipeline.push_sources import MEDIA_TYPES, format_of_file, format_of_media_t
 from repo_server.body import length_if_announced, pieces_of
 from repo_server.gate import VISIT, Refused, Visit
 from repo_server.handlers.files import found_upload, require_owner
-from repo_server.head_moves import note_move
+from repo_server.head_moves import note_deed, note_move
 from repo_server.ingesting import IngestAnswer, Ingested, WantedIngest
 from repo_server.openapi.described import BINARY, Body, Parameter, Tag, describes, json
 from repo_server.problems import json_response, message
@@ -87,7 +87,7 @@ async def _from_body(request: web.Request, found: Visit) -> web.Response:
     length_if_announced(request, services.settings.ingest_bytes_max)
     async with services.incoming.received(pieces_of(request, services.settings)) as received:
         fingerprint = parameters.fingerprint(str(received.hash), parameters.input_format)
-        return _answer(await services.ingests.run(_wanted(found, parameters, received.file, fingerprint)))
+        return _answer(await services.ingests.run(_wanted(request, found, parameters, received.file, fingerprint)))
 
 
 async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Response:
@@ -95,7 +95,7 @@ async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Re
     services, upload_id = found.services, upload_id_in(token)
     parameters = replace(_parameters(request, None), key=request.headers.get(KEY, f"upload-{upload_id}"))
     fingerprint = parameters.fingerprint(upload_id)
-    known = await services.ingests.earlier(_wanted(found, parameters, Path(), fingerprint))
+    known = await services.ingests.earlier(_wanted(request, found, parameters, Path(), fingerprint))
     if known is not None:
         return _answer(known)
     uploads, upload = await found_upload(services, token)
@@ -104,7 +104,7 @@ async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Re
         raise SizeMismatch("the upload is not complete", expected=upload.size, found=upload.offset)
     parameters = replace(parameters, input_format=_format_of_upload(FileUpload.from_upload(upload)))
     try:
-        done = await services.ingests.run(_wanted(found, parameters, uploads.file_of(upload), fingerprint))
+        done = await services.ingests.run(_wanted(request, found, parameters, uploads.file_of(upload), fingerprint))
     except NotFound:
         raise NotFound("the upload was ingested elsewhere, or given up") from None
     await uploads.cancel(upload_id)
@@ -134,14 +134,14 @@ def _format_of(media_type: str) -> str:
         raise Refused(message(f"{error.message}: {error.expected}", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)) from None
 
 
-def _wanted(found: Visit, parameters: _Parameters, file: Path, fingerprint: str) -> WantedIngest:
+def _wanted(request: web.Request, found: Visit, parameters: _Parameters, file: Path, fingerprint: str) -> WantedIngest:
     dataset_id, account = found.dataset.entry.id, _account_of(found)
     return WantedIngest(
         dataset_id=dataset_id,
         dataset=found.dataset.entry.dataset,
         given=Given(file, event_time=parameters.event_time),
         choose=parameters.choose,
-        on_head_moved=partial(_note, found),
+        on_head_moved=partial(_note, request, found),
         key=None if parameters.key is None else IngestKey(dataset_id, account.id, parameters.key),
         fingerprint=fingerprint,
     )
@@ -153,8 +153,10 @@ def _account_of(found: Visit) -> Account:
     return account
 
 
-async def _note(found: Visit, outcome: Outcome) -> None:
-    await note_move(found, found.dataset.entry.id, expected_head=outcome.old_head, new_head=outcome.new_head)
+async def _note(request: web.Request, found: Visit, outcome: Outcome) -> None:
+    dataset_id = found.dataset.entry.id
+    await note_move(found, dataset_id, expected_head=outcome.old_head, new_head=outcome.new_head)
+    await note_deed(request, dataset_id, outcome.old_head, outcome.new_head)
 
 
 def _answer(done: Ingested) -> web.Response:

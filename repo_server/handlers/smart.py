@@ -18,9 +18,10 @@ from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, RefCollision
 from opendatafabric.multihash import Multihash
+from repo_server import auditing
 from repo_server.conversations import conversation
 from repo_server.gate import VISIT, Refused, Visit
-from repo_server.head_moves import note_move
+from repo_server.head_moves import note_deed, note_move
 from repo_server.measuring import measured
 from repo_server.object_urls import OwnUrls
 from repo_server.openapi.described import Tag, describes, empty
@@ -65,8 +66,11 @@ async def push(request: web.Request) -> web.StreamResponse:
     _check_may_create(found)
     services, silence_s = found.services, found.services.settings.push_silence_s
     async with conversation(request, services, services.pushes, silence_s=silence_s) as channel:
-        target = _Target(found)
-        await serve_push(channel, target, _urls(request, found), signed=_signed(found), on_head_moved=target.note)
+        auditing.tell(request, outcome="broken off")
+        target, urls = _Target(request, found), _urls(request, found)
+        done = await serve_push(channel, target, urls, signed=_signed(found), on_head_moved=target.note)
+        if done.error is not None:
+            auditing.tell(request, outcome="refused", code=done.error.code)
     return channel.response
 
 
@@ -115,6 +119,7 @@ def _signed(found: Visit) -> SignedUrls | None:
 class _Target:
     """Where a push goes: the dataset of the path, or the place for it."""
 
+    request: web.Request
     found: Visit
     dataset_id: DatasetId | None = None
     gated: bool = False
@@ -149,8 +154,10 @@ class _Target:
         assert self.dataset_id is not None
         if self.gated:
             await self.found.services.catalog.jobs.ask_again(JobId(PROMOTE, self.dataset_id))
+            await note_deed(self.request, self.dataset_id, expected_head, new_head, staged=True)
             return
         await note_move(self.found, self.dataset_id, expected_head=expected_head, new_head=new_head)
+        await note_deed(self.request, self.dataset_id, expected_head, new_head)
         if expected_head is None and self.found.services.settings.verify_pushed:
             await self._have_verified(self.dataset_id)
 

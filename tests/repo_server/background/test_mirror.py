@@ -93,6 +93,10 @@ async def test_datasets_are_pushed_to_another_repository(here: Hosted, there: Ho
     states = await here.catalog.mirrors.datasets(mirror_id)
     heads = {name: state.head for name, state in states.items()}
     assert heads == {"alice/two": str(a_chain(1).head), "alice/three": str(a_chain(2).head)}
+    entries = await here.catalog.audit.list()
+    assert {(each.action, each.subject, each.details["new_head"]) for each in entries} == {
+        ("mirror push", alias, head) for alias, head in heads.items()
+    }
 
 
 async def test_visibility_goes_along(here: Hosted, there: Hosted, runner: MirrorRunner) -> None:

@@ -1,0 +1,60 @@
+"""Jobs in the audit log: each one that moved a head, or refused to move it to what was staged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from catalog.audit import Audit
+from catalog.jobs import ClaimedJob
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import DatasetNotFound, OdfError
+from storage.leases import to_its_end
+from storage.repositories import DatasetRepository
+from storage.repository import DatasetEntry
+from verify.promote_job import GateResult
+from verify.worker import LOG, JobKind
+
+_REFUSED = {GateResult.REJECTED.value, GateResult.HELD.value}
+
+
+def audited(run: JobKind, repository: DatasetRepository, audit: Audit) -> JobKind:
+    """``run``, with what came of it in the log, also when it failed after a part of its work."""
+
+    async def written_down(job: ClaimedJob) -> Mapping[str, Any]:
+        before, outcome = await _head(repository, job.id.dataset_id), dict[str, Any]()
+        try:
+            outcome = dict(await run(job))
+            return outcome
+        finally:
+            try:
+                await to_its_end(_write_down(repository, audit, job, before, outcome))
+            except OdfError as error:
+                LOG.error("job %s is not in the audit log: %s", job.id.kind, error)
+
+    return written_down
+
+
+async def _write_down(
+    repository: DatasetRepository, audit: Audit, job: ClaimedJob, before: str | None, outcome: Mapping[str, Any]
+) -> None:
+    after, result = await _head(repository, job.id.dataset_id), outcome.get("result")
+    if after == before and result not in _REFUSED:
+        return
+    details = {"by": "worker", "dataset_id": str(job.id.dataset_id), "old_head": before, "new_head": after}
+    told = {name: outcome[name] for name in ("result", "finding") if outcome.get(name) is not None}
+    entry = await _found(repository, job.id.dataset_id)
+    await audit.append(f"job {job.id.kind}", "" if entry is None else str(entry.alias), {**details, **told})
+
+
+async def _head(repository: DatasetRepository, dataset_id: DatasetId) -> str | None:
+    entry = await _found(repository, dataset_id)
+    head = None if entry is None else await entry.dataset.head()
+    return None if head is None else str(head)
+
+
+async def _found(repository: DatasetRepository, dataset_id: DatasetId) -> DatasetEntry | None:
+    try:
+        return await repository.find(dataset_id)
+    except DatasetNotFound:
+        return None
