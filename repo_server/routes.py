@@ -76,6 +76,8 @@ NODE_ROUTES: Final = (
         "metrics for Prometheus",
         OfNode(Who.ADMIN, Scope.ADMIN, unless=health.metrics_are_public),
     ),
+    Route("GET", "/asyncapi.json", openapi.get_asyncapi_json, "conversations and events (AsyncAPI)", UNASKED),
+    Route("GET", "/openapi", openapi.get_openapi_page, "the page of the API", UNASKED),
     Route("GET", "/openapi.json", openapi.get_openapi_json, "this description of the API (OpenAPI)", UNASKED),
     Route("GET", f"{TYPES_PATH}{{code}}", errors.get_error, "what an error means", UNASKED),
     Route("GET", KEYS_PATH, attestations.get_keys, "the keys that verdicts are signed with here", UNASKED),

@@ -29,6 +29,7 @@ from repo_server.openapi.described import (
     describes,
     empty,
 )
+from repo_server.openapi.parameters import EXAMPLE_BLOCK
 from repo_server.problems import message, worded
 from repo_server.stored_response import send_stored
 from storage.quarantine import receive_object
@@ -42,14 +43,11 @@ def access_to_ref(request: web.Request) -> Access:
 _RANGE: Final = Parameter("Range", "one range of bytes", place="header", value="bytes=0-99")
 _KNOWN: Final = Parameter("If-None-Match", "the `ETag` that the caller has", place="header")
 _BYTES: Final = {BYTES: BINARY}
-_gives_bytes: Final = describes(
-    Tag.TRANSFER,
+_GIVEN: Final = (
     Answer(_BYTES),
     Answer(_BYTES, HTTPStatus.PARTIAL_CONTENT),
     NOT_MODIFIED,
     empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "the range lies outside"),
-    parameters=(_RANGE, _KNOWN),
-    shown=True,
 )
 _takes_bytes: Final = describes(
     Tag.TRANSFER,
@@ -76,19 +74,19 @@ async def get_ref(request: web.Request) -> web.StreamResponse:
     return web.Response(text=str(head), headers=headers)
 
 
-@_gives_bytes
+@describes(Tag.TRANSFER, *_GIVEN, parameters=(_RANGE, _KNOWN), shown={"hash": EXAMPLE_BLOCK})
 async def get_block(request: web.Request) -> web.StreamResponse:
     """``GET blocks/{hash}``: the bytes that were pushed."""
     return await _get(request, BLOCKS)
 
 
-@_gives_bytes
+@describes(Tag.TRANSFER, *_GIVEN, parameters=(_RANGE, _KNOWN), shown=True)
 async def get_data(request: web.Request) -> web.StreamResponse:
     """``GET data/{hash}``."""
     return await _get(request, DATA)
 
 
-@_gives_bytes
+@describes(Tag.TRANSFER, *_GIVEN, parameters=(_RANGE, _KNOWN))
 async def get_checkpoint(request: web.Request) -> web.StreamResponse:
     """``GET checkpoints/{hash}``."""
     return await _get(request, CHECKPOINTS)

@@ -76,14 +76,15 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a handler says of itself. ``shown`` when its example stands on the page, and is run by a test."""
+    """What a handler says of itself. ``shown`` when its example stands on the page, and is run by a test: with these
+    values in the path, else those of the parameters."""
 
     tag: Tag
     answers: tuple[Answer, ...]
     refuses: tuple[HTTPStatus, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
-    shown: bool = False
+    shown: Mapping[str, str] | None = None
 
 
 _OPERATIONS: Final[dict[object, Operation]] = {}
@@ -95,12 +96,13 @@ def describes(
     refuses: tuple[HTTPStatus, ...] = (),
     parameters: tuple[Parameter, ...] = (),
     body: Body | None = None,
-    shown: bool = False,
+    shown: bool | Mapping[str, str] = False,
 ) -> Callable[[_Handler], _Handler]:
     """Says of the handler below what it takes and gives. ``refuses`` has what does not follow from the route."""
 
     def said(handler: _Handler) -> _Handler:
-        _OPERATIONS[handler] = Operation(tag, answers, refuses, parameters, body, shown)
+        values = {} if shown is True else shown or None
+        _OPERATIONS[handler] = Operation(tag, answers, refuses, parameters, body, values)
         return handler
 
     return said

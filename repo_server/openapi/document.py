@@ -20,6 +20,7 @@ from repo_server.openapi.described import (
     Tag,
     operation_of,
 )
+from repo_server.openapi.examples import as_curl, example_of
 from repo_server.openapi.parameters import path_parameter
 from repo_server.openapi.schemas import Components
 from repo_server.openapi.statuses import SAID, looks_at_tokens, may_be_anonymous, statuses_of
@@ -27,6 +28,7 @@ from repo_server.problems import PROBLEM
 from repo_server.route import Route, Served
 
 VERSION: Final = "3.1.0"
+SAMPLES: Final = "x-codeSamples"
 _IN_PATH: Final = re.compile(r"\{(\w+)(?::[^}]*)?\}")
 _UNDESCRIBED: Final = Operation(Tag.REPOSITORY, ())
 _TAGS: Final = {
@@ -70,7 +72,7 @@ def openapi_document(routes: tuple[Served, ...], base_url: str, software: str) -
     paths: dict[str, dict[str, Any]] = {}
     for each in routes:
         operations = paths.setdefault(plain_path(each.path), {})
-        operations[each.route.method.lower()] = _operation(each, components)
+        operations[each.route.method.lower()] = _operation(each, components) | _sample(each, base_url)
     return {
         "openapi": VERSION,
         "info": {"title": "ODF Repository", "version": software, "license": {"name": "Apache-2.0"}},
@@ -114,11 +116,16 @@ def _operation(served: Served, components: Components) -> dict[str, Any]:
     return told
 
 
+def _sample(served: Served, base_url: str) -> dict[str, Any]:
+    example = example_of(served)
+    return {} if example is None else {SAMPLES: [{"lang": "Shell", "source": as_curl(example, base_url)}]}
+
+
 def _path_parameters(path: str) -> Iterable[dict[str, Any]]:
     for name in _IN_PATH.findall(path):
         known = path_parameter(name)
-        told = {"name": name, "in": "path", "required": True, "schema": dict(known.schema), "example": known.example}
-        yield {**told, "description": known.says} if known.says else told
+        told = {"name": name, "in": "path", "required": True, "description": known.says}
+        yield {**told, "schema": dict(known.schema), "example": known.example}
 
 
 def _parameter(parameter: Parameter, components: Components) -> dict[str, Any]:
