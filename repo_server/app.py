@@ -38,6 +38,7 @@ from repo_server.logs import SERVER, start_logging
 from repo_server.metrics import Metrics
 from repo_server.middleware import add_browser_headers, around
 from repo_server.oidc.issuers import Issuers
+from repo_server.query.running import Queries
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
@@ -169,6 +170,7 @@ def _services(settings: Settings, engine: Engine) -> Callable[[web.Application],
                 async with _mirrors(services, owner), _in_background(services):
                     yield
                 await services.indexing.settle()
+                await services.queries.close()
                 await services.identities.settle()
                 await services.directory.settle()
                 await services.audit.settle()
@@ -227,6 +229,7 @@ async def _made(
         indexing=Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility),
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         engine=engine,
+        queries=Queries(settings),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         audit=AuditQueue(catalog.audit, time.monotonic),
         metrics=metrics,

@@ -22,6 +22,7 @@ from pipeline.worker_place import WorkerOptions
 from repo_server.account_settings import AccountSettings
 from repo_server.limit_settings import LimitSettings
 from repo_server.login_settings import LoginSettings
+from repo_server.query_settings import QuerySettings
 from repo_server.setting_values import engine_places, place, versions_of_spark, words
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace
@@ -45,7 +46,7 @@ class MetricsAccess(Enum):
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(place)]
 
 
-class Settings(AccountSettings, LoginSettings, LimitSettings):
+class Settings(AccountSettings, LoginSettings, LimitSettings, QuerySettings):
     """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
@@ -287,6 +288,11 @@ class Settings(AccountSettings, LoginSettings, LimitSettings):
     def packs_path(self) -> Path | None:
         """Where finished answers to long pulls are kept; ``None`` when no folder is known."""
         return self.cache_folder or self._folder_beside(".packs")
+
+    @property
+    def query_path(self) -> Path:
+        """Where slices and answers of queries under way lie."""
+        return self.query_folder or self._folder_beside(".queries") or self.spark_worker_place / "queries"
 
     @property
     def incoming_path(self) -> Path:

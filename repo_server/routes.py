@@ -40,6 +40,7 @@ from repo_server.handlers import (
 from repo_server.login_routes import LOGIN_ROUTES
 from repo_server.middleware import REFERENCE_HANDLERS
 from repo_server.needs import ADMIN, ANYONE, UNASKED, OfDataset, OfNode, Who
+from repo_server.query_routes import LOOK_ROUTES
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
 from verify.attestation.document import KEYS_PATH
@@ -104,6 +105,7 @@ DATASET_ROUTES: Final = (
     Route("PUT", "/data/{hash}", simple.put_data, "send a data slice", _SENDING, Audited.COUNTED),
     Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint", OfDataset(Access.READ, pending=True)),
     Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint", _SENDING, Audited.COUNTED),
+    *LOOK_ROUTES,
     Route("GET", "/reports", reports.get_reports, "what verifications found, and how the verdict changed", Access.READ),
     Route("GET", "/reports/{hash}", reports.get_report, "one verification report", Access.READ),
     Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went", Access.READ),

@@ -23,6 +23,7 @@ from repo_server.ingesting import Ingests
 from repo_server.ipfs.publishing import Publisher
 from repo_server.metrics import Metrics
 from repo_server.oidc.issuers import Issuers
+from repo_server.query.running import Queries
 from storage.local.derived import LocalDerivedStore
 from storage.repositories import DatasetRepository
 
@@ -41,6 +42,7 @@ class Services:
     audit: AuditQueue
     ingests: Ingests
     indexing: Indexing
+    queries: Queries
     engine: Engine
     """What strangers wrote is computed there."""
     base_url: str = ""

@@ -88,4 +88,4 @@ async def _prepare(sql: str, repository: str, folder: Path, asked: Asked, limits
             parse_dataset_ref(name)  # no addresses, no folders
             return (await open_datasets.enter_async_context(opened(name, repository))).dataset
 
-        return await prepare_query(sql, catalogue, folder, asked, limits)
+        return await prepare_query(sql, catalogue, folder, asked, limits=limits)

@@ -16,13 +16,14 @@ from cli.datasets import opened
 from cli.ingests import instant_option
 from cli.options import AsAt, AsJson, AsOf, AtBlock, RepositoryOption, State
 from cli.output import print_json, print_note, print_table
-from cli.records import cell, json_rows, operation_cell, text_rows
+from cli.records import cell, operation_cell
 from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
 from pipeline.reading.moment import KnownRecords, Moment, known_records
 from pipeline.reading.records import records
 from pipeline.reading.slice_files import place_slice
 from pipeline.reading.state import Wanted
+from pipeline.reading.text_values import json_rows, text_rows
 from storage.dataset import Dataset
 
 

@@ -71,22 +71,38 @@ class ParquetRecords:
         if self._opened_here:
             self._source.close()
 
-    def batches(self, rows: int = _BATCH_ROWS, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, rows: int = _BATCH_ROWS, columns: Sequence[str] | None = None, within: range | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """The records in order, at most ``rows`` at a time, by Parquet types alone; all ``columns``, or those named.
+
+        With ``within`` only row groups that hold some of those records are read, and all of these.
 
         Raises:
             MalformedData: damaged pages, or another number of rows than the footer says.
             LimitExceeded: a batch over ``PARQUET_BATCH_BYTES_MAX``.
         """
         found = 0
+        groups, expected = self._groups(within)
         with _reading():
-            for batch in self._file.iter_batches(batch_size=rows, columns=columns, use_threads=False):
+            for batch in self._file.iter_batches(
+                batch_size=rows, row_groups=groups, columns=columns, use_threads=False
+            ):
                 if batch.nbytes > PARQUET_BATCH_BYTES_MAX:
                     raise LimitExceeded("records too large", expected=PARQUET_BATCH_BYTES_MAX, found=batch.nbytes)
                 found += batch.num_rows
                 yield batch
-        if found != self.num_rows:
-            raise MalformedData("wrong number of records", expected=self.num_rows, found=found)
+        if found != expected:
+            raise MalformedData("wrong number of records", expected=expected, found=found)
+
+    def _groups(self, within: range | None) -> tuple[list[int], int]:
+        """Which row groups hold some of those records, and how many records they have together."""
+        if within is None:
+            return list(range(self._file.metadata.num_row_groups)), self.num_rows
+        ends = [0, *_row_group_ends(self._file.metadata)]
+        stretches = list(pairwise(ends))
+        needed = [index for index, (start, end) in enumerate(stretches) if start < within.stop and within.start < end]
+        return needed, sum(stretches[index][1] - stretches[index][0] for index in needed)
 
     def leaf_batches(self) -> Iterator[list[Leaf]]:
         """The columns to be hashed, batch by batch, in the types of ``leaves``.

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from opendatafabric.errors import BlockNotFound, DatasetNotFound, InvalidQuery, LimitExceeded, MalformedIdentifier
 from opendatafabric.instant import Instant
 from opendatafabric.limits import QUERY_CHARS_MAX
+from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
-from pipeline.query.request import USUAL_LIMITS, QueryLimits, QueryRequest, QueryTable
+from pipeline.query.request import USUAL_LIMITS, QueryLimits, QueryRequest, QueryTable, RecordsWanted
 from pipeline.query.table_names import TableName, table_names
-from pipeline.reading.moment import Moment, known_records
-from pipeline.reading.slice_files import place_slice
+from pipeline.reading.moment import KnownHeads, KnownRecords, Moment, known_records
+from pipeline.reading.slice_files import AS_PROVED, Placing, place_slices
 from pipeline.reading.state import CHANGELOG, Wanted
 from pipeline.sql_text import line_and_column
 from storage.dataset import Dataset
 
 Catalogue = Callable[[str], Awaitable[Dataset]]
 """The dataset of that name, for whoever asks; ``DatasetNotFound`` or ``MalformedIdentifier`` if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """How datasets are read: which heads are known, and how slices are placed."""
+
+    heads: KnownHeads | None = None
+    placing: Placing = AS_PROVED
+
+
+ANY_SOURCES: Final = Sources()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,13 @@ class Asked:
 
 
 async def prepare_query(
-    sql: str, catalogue: Catalogue, folder: Path, asked: Asked, limits: QueryLimits = USUAL_LIMITS
+    sql: str,
+    catalogue: Catalogue,
+    folder: Path,
+    asked: Asked,
+    *,
+    limits: QueryLimits = USUAL_LIMITS,
+    sources: Sources = ANY_SOURCES,
 ) -> QueryRequest:
     """The request to run; slices are put into ``folder``, which has to be there as long as the query runs.
 
@@ -41,7 +59,7 @@ async def prepare_query(
         InvalidQuery: a name that no dataset can have.
         DatasetNotFound: a name that none has.
         BlockNotFound: a block of ``at_blocks`` is on no chain that is read, or a chain is damaged.
-        LimitExceeded: the text is too long.
+        LimitExceeded: the text is too long, nested too deep, or the slices too large to fetch.
         HashMismatch, ObjectNotFound, StorageError, PeerUnavailable: as ``place_slice``.
     """
     if len(sql) > QUERY_CHARS_MAX:
@@ -53,7 +71,9 @@ async def prepare_query(
         here = [block for block in asked.at_blocks if await dataset.has_block(block)]
         unmet -= set(here)
         moment = Moment(here[0] if here else None, asked.as_at)
-        tables.append(await _table(dataset, name, moment, asked.wanted, folder / str(number)))
+        known = await known_records(dataset, moment, sources.heads)
+        await place_slices(dataset, known.slices, folder / str(number), sources.placing)
+        tables.append(_table(name, known, asked.wanted, folder / str(number)))
     if unmet:
         raise BlockNotFound(f"block {min(map(str, unmet))} is in none of the datasets that the query reads")
     return QueryRequest(sql, tuple(tables), limits)
@@ -71,10 +91,32 @@ async def _found(sql: str, name: TableName, catalogue: Catalogue) -> Dataset:
         ) from None
 
 
-async def _table(dataset: Dataset, name: TableName, moment: Moment, wanted: Wanted, folder: Path) -> QueryTable:
-    known = await known_records(dataset, moment)
-    await asyncio.to_thread(folder.mkdir)
-    for number, data_slice in enumerate(known.slices):
-        await place_slice(dataset, data_slice, folder / f"{number:09}")
+def _table(name: TableName, known: KnownRecords, wanted: Wanted, folder: Path) -> QueryTable:
     state = not name.state and not wanted.is_changelog
     return QueryTable(name.name, folder, known, state=state, as_of=wanted.as_of, function=name.state)
+
+
+async def prepare_records(
+    dataset: Dataset,
+    known: KnownRecords,
+    folder: Path,
+    records: RecordsWanted,
+    *,
+    wanted: Wanted = CHANGELOG,
+    placing: Placing = AS_PROVED,
+) -> QueryRequest:
+    """The request for ``records`` alone; of the changelog only slices that hold some of them are placed.
+
+    Raises:
+        LimitExceeded, HashMismatch, ObjectNotFound, StorageError, PeerUnavailable: as ``place_slices``.
+    """
+    if wanted.is_changelog:
+        known = replace(known, slices=tuple(each for each in known.slices if _holds_some(each, records)))
+    await place_slices(dataset, known.slices, folder / "0", placing)
+    table = QueryTable("", folder / "0", known, state=wanted.state, as_of=wanted.as_of)
+    return QueryRequest("", (table,), wanted=records)
+
+
+def _holds_some(data_slice: DataSlice, records: RecordsWanted) -> bool:
+    interval = data_slice.offset_interval
+    return interval.start <= records.last and records.first <= interval.end

@@ -1,4 +1,7 @@
-"""Starts the process of a query, takes its records as they come, and ends it when it takes too much."""
+"""The process of a query: started, perhaps before there is a query, asked once, and ended when it takes too much.
+
+No process answers two requests, so nothing of one is left for another.
+"""
 
 from __future__ import annotations
 
@@ -9,84 +12,85 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Final
+from contextlib import contextmanager, suppress
+from typing import BinaryIO, Final
 
 import pyarrow as pa
 
 from opendatafabric.errors import EngineDied, LimitExceeded, OdfError, error_from
 from pipeline.process_group import kill_group, resident_bytes
+from pipeline.query.child import environment
 from pipeline.query.places import took_too_much_memory
 from pipeline.query.request import QueryLimits, QueryRequest
 
 _LOOK_EVERY_S: Final = 0.1
 
 
-@contextmanager
-def running_query(request: QueryRequest) -> Iterator[RunningQuery]:
-    """The query at work; its process ends with the context. Calls of what it gives wait: use them in a thread.
+class QueryProcess:
+    """A process that loads what it needs and waits for a request; what it answers goes to ``sink``, or to ``output``.
 
-    Raises:
-        InvalidQuery: it is no query, or does not hold; names the place in it where that is known.
-        LimitExceeded: it took too much memory or time.
-        MalformedData: a slice cannot be read.
-        EngineUnavailable: there is no DataFusion, or no sandbox for queries of others.
-        EngineDied: the process ended by itself.
+    Calls wait: use them in a thread.
     """
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
+
+    def __init__(self, sink: BinaryIO | None = None) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
+        self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "pipeline.query.child"],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=_environment(),
+            stdout=subprocess.PIPE if sink is None else sink,
+            stderr=self._errors,
+            env=environment(),
             start_new_session=True,
         )
-        watch = _Watch(process, request.limits)
-        watch.thread.start()
-        try:
-            yield RunningQuery(process, watch, errors, request)
-        finally:
-            kill_group(process.pid)
-            process.wait()
-            _close(process)
-            watch.thread.join()
+        self._excess: str | None = None
+        self._watch: threading.Thread | None = None
+        self.asked = threading.Event()
 
+    @property
+    def output(self) -> BinaryIO:
+        """Where the answer comes out of a process without a sink."""
+        assert self._process.stdout is not None
+        return self._process.stdout  # type: ignore[return-value]
 
-class RunningQuery:
-    """The records of a query: ``schema``, then batch after batch."""
+    @property
+    def pid(self) -> int:
+        """The number of the process, and of its group."""
+        return self._process.pid
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], watch: _Watch, errors: IO[bytes], request: QueryRequest
-    ) -> None:
-        self._process, self._watch, self._errors = process, watch, errors
-        assert process.stdin is not None
-        try:
-            with process.stdin:
-                process.stdin.write(request.to_json().encode())
-            self._stream = pa.ipc.open_stream(process.stdout)
-        except (pa.ArrowException, OSError):
-            self._check_end()
-            raise EngineDied("the process of the query gave no records") from None
-        self.schema: pa.Schema = self._stream.schema
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; ``None`` if it has not."""
+        return self._process.poll()
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        try:
-            yield from self._stream
-        except (pa.ArrowException, OSError):
-            self._check_end()
-            raise
-        self._check_end()
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.exit_code is None
 
-    def _check_end(self) -> None:
-        """Wait for the end and raise what went wrong."""
+    def ask(self, request: QueryRequest) -> None:
+        """Have it answer; from now on it is watched. A process that has ended says so in ``wait``."""
+        self._watch = threading.Thread(target=self._look, args=(request.limits,), daemon=True, name="query-watch")
+        self._watch.start()
+        self.asked.set()
+        assert self._process.stdin is not None
+        with suppress(OSError), self._process.stdin:
+            self._process.stdin.write(request.to_json().encode())
+
+    def wait(self) -> None:
+        """Wait until it has answered.
+
+        Raises:
+            InvalidQuery: it is no query, or does not hold; names the place in it where that is known.
+            LimitExceeded: it took too much memory or time, or gave too many bytes.
+            MalformedData: a slice cannot be read.
+            EngineUnavailable: there is no DataFusion, or no sandbox for queries of others.
+            EngineDied: the process ended by itself.
+        """
         code = self._process.wait()
         if code == 0:
             return
-        if self._watch.reason is not None:
-            raise LimitExceeded(self._watch.reason, hint="read less, or allow it more")
+        if self._excess is not None:
+            raise LimitExceeded(self._excess, hint="read less, or allow it more")
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         raise _told(lines) or EngineDied(
@@ -94,39 +98,69 @@ class RunningQuery:
             hint="it may have taken too much memory",
         )
 
+    def kill(self) -> None:
+        """Have it end at once; who waits for it is told."""
+        kill_group(self._process.pid)
 
-@dataclass(slots=True)
-class _Watch:
-    """Looks after a process until it ends; ``reason`` says why it was ended."""
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        if self._watch is not None:
+            self._watch.join()
+        self._errors.close()
 
-    process: subprocess.Popen[bytes]
-    limits: QueryLimits
-    reason: str | None = None
-    thread: threading.Thread = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.thread = threading.Thread(target=self._look, daemon=True, name="query-watch")
-
-    def _look(self) -> None:
-        deadline = time.monotonic() + self.limits.time_s
-        while self.process.poll() is None:
-            self.reason = self._excess(deadline)
-            if self.reason is not None:
-                kill_group(self.process.pid)
+    def _look(self, limits: QueryLimits) -> None:
+        deadline = time.monotonic() + limits.time_s
+        while self.alive:
+            self._excess = self._excess_over(limits, deadline)
+            if self._excess is not None:
+                kill_group(self._process.pid)
                 return
             time.sleep(_LOOK_EVERY_S)
 
-    def _excess(self, deadline: float) -> str | None:
+    def _excess_over(self, limits: QueryLimits, deadline: float) -> str | None:
         if time.monotonic() > deadline:
-            return f"the query took longer than {self.limits.time_s:g} s and was ended"
-        if resident_bytes(self.process.pid) > self.limits.memory_bytes:
-            return f"the query took more than {self.limits.memory_bytes} bytes of memory and was ended"
+            return f"the query took longer than {limits.time_s:g} s and was ended"
+        if resident_bytes(self._process.pid) > limits.memory_bytes:
+            return f"the query took more than {limits.memory_bytes} bytes of memory and was ended"
         return None
 
 
-def _close(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdout is not None
-    process.stdout.close()
+@contextmanager
+def running_query(request: QueryRequest) -> Iterator[RunningQuery]:
+    """The query at work; its process ends with the context. Errors are those of ``QueryProcess.wait``."""
+    process = QueryProcess()
+    try:
+        process.ask(request)
+        yield RunningQuery(process)
+    finally:
+        process.end()
+
+
+class RunningQuery:
+    """The records of a query: ``schema``, then batch after batch."""
+
+    def __init__(self, process: QueryProcess) -> None:
+        self.process = process
+        try:
+            self._stream = pa.ipc.open_stream(process.output)
+        except (pa.ArrowException, OSError):
+            process.wait()
+            raise EngineDied("the process of the query gave no records") from None
+        self.schema: pa.Schema = self._stream.schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._stream
+        except (pa.ArrowException, OSError):
+            self.process.wait()
+            raise
+        self.process.wait()
 
 
 def _told(lines: list[str]) -> OdfError | None:
@@ -136,8 +170,3 @@ def _told(lines: list[str]) -> OdfError | None:
         return error_from(json.loads(lines[-1]))
     except (IndexError, ValueError, AttributeError):
         return None
-
-
-def _environment() -> dict[str, str]:
-    code = str(Path(__file__).parents[2])
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": code, "TZ": "UTC", "LC_ALL": "C.UTF-8"}

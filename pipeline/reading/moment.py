@@ -5,9 +5,11 @@ System time never goes back along a chain, so what was known then is a prefix of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 import pyarrow as pa
 
@@ -29,6 +31,7 @@ from opendatafabric.metadata.events import (
 )
 from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
+from opendatafabric.query_limits import KNOWN_SLICES_MAX
 from pipeline.commit import known_event
 from pipeline.prepared import arrow_schema
 from storage.dataset import Dataset
@@ -64,6 +67,8 @@ class KnownRecords:
     vocabulary: DatasetVocabulary
     schema: pa.Schema
     primary_key: tuple[str, ...] | None
+    newest: Mapping[type, Any] = field(default_factory=dict)
+    """The last event of each kind."""
 
     @property
     def count(self) -> int:
@@ -71,7 +76,31 @@ class KnownRecords:
         return sum(len(each.offset_interval) for each in self.slices)
 
 
-async def known_records(dataset: Dataset, moment: Moment = NOW) -> KnownRecords:
+class KnownHeads:
+    """What chains establish up to heads that were asked for, so that only blocks behind them need be read.
+
+    Those asked for longest ago are forgotten; together they hold ``slices_max`` slices at most.
+    """
+
+    def __init__(self, slices_max: int = KNOWN_SLICES_MAX) -> None:
+        self._slices_max = slices_max
+        self._known: OrderedDict[Multihash, _Gathered] = OrderedDict()
+
+    def get(self, head: Multihash) -> _Gathered | None:
+        """What was gathered from the seed up to ``head``."""
+        if head in self._known:
+            self._known.move_to_end(head)
+        return self._known.get(head)
+
+    def put(self, gathered: _Gathered) -> None:
+        """Keep what was gathered up to its head."""
+        if gathered.head is not None:
+            self._known[gathered.head] = gathered
+        while sum(1 + len(each.slices) for each in self._known.values()) > self._slices_max:
+            self._known.popitem(last=False)
+
+
+async def known_records(dataset: Dataset, moment: Moment = NOW, heads: KnownHeads | None = None) -> KnownRecords:
     """What of ``dataset`` counts at ``moment``; of a moment before its first record there is nothing but the columns.
 
     Raises:
@@ -82,9 +111,16 @@ async def known_records(dataset: Dataset, moment: Moment = NOW) -> KnownRecords:
     head = await dataset.head()
     if head is None:
         raise RefNotFound("the dataset has no head yet")
+    heads = KnownHeads() if heads is None else heads
+    known = heads.get(head)
+    if known is not None and moment.as_at is None and moment.at_block in {None, head}:
+        return known.known()
     gathered = _Gathered(moment)
-    async for batch in dataset.walk(head):
-        gathered.take(batch)
+    async with aclosing(cast(Any, dataset.walk(head))) as batches:
+        async for batch in batches:
+            if gathered.take(batch, heads):
+                break
+    heads.put(gathered)
     if not gathered.reached:
         raise BlockNotFound(
             f"block {moment.at_block} is not on the chain of the dataset", hint="odf log shows the blocks"
@@ -118,12 +154,23 @@ class _Gathered:
     def __post_init__(self) -> None:
         self.reached = self.moment.at_block is None
 
-    def take(self, batch: Iterable[HashedBlock]) -> None:
+    def take(self, batch: Iterable[HashedBlock], heads: KnownHeads) -> bool:
+        """The next blocks; whether those before them are known, and taken too."""
         for block in batch:
             self.reached = self.reached or block.hash == self.moment.at_block
             if self.reached and (self.moment.as_at is None or block.block.system_time <= self.moment.as_at):
                 self.head = self.head or block.hash
+                known = heads.get(block.hash)
+                if known is not None:
+                    self._take_known(known)
+                    return True
                 self._take_event(block.event)
+        return False
+
+    def _take_known(self, known: _Gathered) -> None:
+        self.slices += known.slices
+        self.newest = {**known.newest, **self.newest}
+        self.merges += known.merges
 
     def _take_event(self, event: Any) -> None:
         kind = _kind_of(event)
@@ -143,6 +190,7 @@ class _Gathered:
             vocabulary,
             _arrow_schema(schema, vocabulary),
             _primary_key(self.merges),
+            self.newest,
         )
 
     def _newest(self, kind: type) -> Any:

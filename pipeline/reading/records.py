@@ -38,7 +38,8 @@ def records(
     for data_slice in known.slices:
         if offsets is not None and not _overlap(data_slice.offset_interval, offsets):
             continue
-        for batch in slice_batches(path_of(data_slice), known.schema, [*schema.names, offset]):
+        rows = None if offsets is None else _rows_between(data_slice.offset_interval, offsets)
+        for batch in slice_batches(path_of(data_slice), known.schema, [*schema.names, offset], rows):
             chosen = _chosen(batch.column(len(schema)).to_numpy(zero_copy_only=False), stays, offsets)
             found = pa.RecordBatch.from_arrays(batch.columns[: len(schema)], schema=schema).filter(pa.array(chosen))
             if found.num_rows:
@@ -47,6 +48,11 @@ def records(
 
 def _overlap(one: OffsetInterval, other: OffsetInterval) -> bool:
     return one.start <= other.end and other.start <= one.end
+
+
+def _rows_between(held: OffsetInterval, offsets: OffsetInterval) -> range:
+    """Positions in a slice of the records with those offsets, which follow one another."""
+    return range(max(0, offsets.start - held.start), min(len(held), offsets.end - held.start + 1))
 
 
 def _chosen(found: Any, stays: Any, offsets: OffsetInterval | None) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from opendatafabric.data.parquet_records import ParquetRecords
-from opendatafabric.errors import HashMismatch, MalformedData, ObjectNotFound
+from opendatafabric.errors import HashMismatch, LimitExceeded, MalformedData, ObjectNotFound
 from opendatafabric.layout import data_key
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.metadata.slices import DataSlice
@@ -20,7 +21,40 @@ from storage.dataset import Dataset
 from storage.hashing_stream import hash_while
 
 
-async def place_slice(dataset: Dataset, data_slice: DataSlice, target: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """A store that is ``trusted`` proved what lies in it when it came: local files are not read again for that. Of
+    distant slices no more than ``fetch_bytes_max`` are fetched for one purpose.
+    """
+
+    trusted: bool = False
+    fetch_bytes_max: int | None = None
+
+
+AS_PROVED: Final = Placing()
+
+
+async def place_slices(
+    dataset: Dataset, slices: Sequence[DataSlice], folder: Path, placing: Placing = AS_PROVED
+) -> None:
+    """Put ``slices`` into the new ``folder``, under names that sort as they stand.
+
+    Raises:
+        LimitExceeded: too much would have to be fetched.
+        HashMismatch, ObjectNotFound, StorageError, PeerUnavailable: as ``place_slice``.
+    """
+    most = placing.fetch_bytes_max
+    distant = sum(each.size for each in slices if dataset.objects.local_path(data_key(each.physical_hash)) is None)
+    if most is not None and distant > most:
+        raise LimitExceeded(
+            "too much would have to be fetched from a distant store", expected=f"at most {most} bytes", found=distant
+        )
+    await asyncio.to_thread(folder.mkdir)
+    for number, data_slice in enumerate(slices):
+        await place_slice(dataset, data_slice, folder / f"{number:09}", trusted=placing.trusted)
+
+
+async def place_slice(dataset: Dataset, data_slice: DataSlice, target: Path, *, trusted: bool = False) -> None:
     """Make ``target`` lead to the proved bytes of the slice: a link to where they lie, or a copy of distant ones.
 
     Raises:
@@ -29,11 +63,14 @@ async def place_slice(dataset: Dataset, data_slice: DataSlice, target: Path) -> 
     """
     key = data_key(data_slice.physical_hash)
     local = dataset.objects.local_path(key)
-    if local is None:
+    if local is not None and trusted:
+        await dataset.objects.stat(key)
+        found = data_slice.physical_hash
+    elif local is not None:
+        found = await asyncio.to_thread(hash_of_file, local)
+    else:
         with target.open("xb") as file:
             found, _ = await hash_while(file.write, dataset.objects.stream(key), size_max=data_slice.size)
-    else:
-        found = await asyncio.to_thread(hash_of_file, local)
     if found != data_slice.physical_hash:
         raise HashMismatch(
             f"{key} is damaged",
@@ -45,8 +82,12 @@ async def place_slice(dataset: Dataset, data_slice: DataSlice, target: Path) -> 
         await asyncio.to_thread(lambda: target.symlink_to(local.resolve()))
 
 
-def slice_batches(path: Path, schema: pa.Schema, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def slice_batches(
+    path: Path, schema: pa.Schema, columns: Sequence[str], rows: range | None = None
+) -> Iterator[pa.RecordBatch]:
     """Those columns of the slice at ``path``, batch by batch, in the types of ``schema``; what it lacks is null.
+
+    With ``rows`` only batches of row groups that hold some of these positions.
 
     Raises:
         MalformedData: no readable Parquet file, or values that do not fit the schema.
@@ -54,7 +95,7 @@ def slice_batches(path: Path, schema: pa.Schema, columns: Sequence[str]) -> Iter
     fields = [schema.field(name) for name in columns]
     with closing(ParquetRecords(str(path))) as records:
         there = [name for name in dict.fromkeys(columns) if name in records.schema.names]
-        for batch in records.batches(columns=there):
+        for batch in records.batches(columns=there, within=rows):
             arrays = [_column(batch, field) for field in fields]
             yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 

@@ -37,7 +37,7 @@ async def two_datasets(folder: Path) -> Catalogue:
 async def prepared(sql: str, folder: Path, asked: Asked = NOW, **limits: Any) -> QueryRequest:
     """The query over the two datasets."""
     (folder / "placed").mkdir()
-    return await prepare_query(sql, await two_datasets(folder), folder / "placed", asked, QueryLimits(**limits))
+    return await prepare_query(sql, await two_datasets(folder), folder / "placed", asked, limits=QueryLimits(**limits))
 
 
 def rows(request: QueryRequest) -> list[tuple[Any, ...]]:

@@ -163,14 +163,14 @@ def test_who_wants_no_more_ends_the_query() -> None:
     with running_query(QueryRequest("SELECT value FROM generate_series(1, 10000000000)", ())) as records:
         first = next(iter(records))
     assert first.num_rows > 0
-    assert records._process.returncode == -signal.SIGKILL
+    assert records.process.exit_code == -signal.SIGKILL
 
 
 def test_a_process_that_dies_is_told() -> None:
     with running_query(QueryRequest("SELECT value FROM generate_series(1, 10000000000)", ())) as records:
         batches = iter(records)
         next(batches)
-        os.killpg(records._process.pid, signal.SIGABRT)
+        os.killpg(records.process.pid, signal.SIGABRT)
         with pytest.raises(EngineDied, match="ended with code -6"):
             list(batches)
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.errors import BlockNotFound, RefNotFound
+from opendatafabric.layout import block_key
 from opendatafabric.metadata.events import SetVocab
 from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyLedger, MergeStrategyUpsertStream
 from opendatafabric.multihash import physical_hash
-from pipeline.reading.moment import Moment, known_records
+from pipeline.reading.moment import KnownHeads, Moment, known_records
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.open import open_dataset
@@ -86,3 +87,37 @@ async def test_datasets_of_the_reference_are_known_too(name: str) -> None:
     assert known.count > 0
     assert known.schema.names[:3] == ["offset", "op", "system_time"]
     assert (known.primary_key is not None) == (name == "us.faa.airports")
+
+
+async def test_what_is_known_of_a_head_is_not_read_again(tmp_path: Path) -> None:
+    store = MemoryObjectStore()
+    dataset = await with_past(tmp_path, source(), SetVocab("o", None, None, None), past={}, objects=store)
+    heads = KnownHeads()
+    before = await known_records(dataset, heads=heads)
+    for block in await blocks_of(dataset):
+        await store.delete(block_key(block.hash))
+    assert await known_records(dataset, heads=heads) == before
+    assert before.vocabulary.offset_column == "o"
+
+
+@pytest.mark.parametrize("known_at", range(6))
+async def test_what_is_known_of_an_earlier_head_is_continued(tmp_path: Path, known_at: int) -> None:
+    dataset = await with_past(tmp_path, source())
+    blocks, heads = await blocks_of(dataset), KnownHeads()
+    await known_records(dataset, Moment(at_block=blocks[known_at].hash), heads)
+    at_blocks = [Moment(at_block=each.hash) for each in blocks]
+    for moment in [
+        Moment(),
+        Moment(as_at=day(2)),
+        Moment(as_at=day(3)),
+        *at_blocks,
+    ]:
+        assert await known_records(dataset, moment, heads) == await known_records(dataset, moment)
+
+
+async def test_heads_asked_for_longest_ago_are_forgotten(tmp_path: Path) -> None:
+    dataset = await with_past(tmp_path, source())
+    blocks, heads = await blocks_of(dataset), KnownHeads(slices_max=6)
+    for block in blocks[3:]:
+        await known_records(dataset, Moment(at_block=block.hash), heads)
+    assert [heads.get(each.hash) is not None for each in blocks] == [False, False, False, False, False, True]

@@ -1,0 +1,11 @@
+"""Maxima of queries over datasets, and of looks at their records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+JSON_DEPTH_MAX: Final = 64
+"""Deepest nesting of JSON that is made canonical; answers to queries have a few levels."""
+
+KNOWN_SLICES_MAX: Final = 200_000
+"""Data slices of heads that a process remembers, at about 700 bytes each: so many blocks are not read again."""

@@ -1,0 +1,103 @@
+"""Processes of queries that wait for a request, so that a query need not wait for libraries to be loaded.
+
+Each answers one request and ends: a query of one stranger finds nothing that another left, not even in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from pipeline.query.process import QueryProcess
+from pipeline.query.request import QueryRequest
+
+
+class _Waiting:
+    """A process and the nameless file that its answer goes to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.sink: BinaryIO = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed in the end
+        self.process = QueryProcess(self.sink)
+
+    def end(self) -> None:
+        self.process.end()
+        self.sink.close()
+
+
+class QueryProcesses:
+    """At most ``count`` of them wait, from the first query on; answers lie in ``folder`` until they are sent."""
+
+    def __init__(self, folder: Path, *, count: int) -> None:
+        self._folder, self._count = folder, count
+        self._waiting: deque[_Waiting] = deque()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def folder(self) -> Path:
+        """Where what queries need may lie, made when it is needed."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self._folder
+
+    @asynccontextmanager
+    async def answered(self, request: QueryRequest) -> AsyncIterator[BinaryIO]:
+        """The whole answer as a file without a name, gone at the end; whoever is cancelled ends the query.
+
+        Raises:
+            OdfError: as ``QueryProcess.wait``.
+        """
+        taken = await asyncio.to_thread(self._take)
+        try:
+            asked = asyncio.create_task(asyncio.to_thread(_answer, taken.process, request))
+            try:
+                await asyncio.shield(asked)
+            except asyncio.CancelledError:
+                await asyncio.shield(asyncio.to_thread(taken.process.kill))
+                await asyncio.gather(asked, return_exceptions=True)
+                raise
+            finally:
+                await asyncio.to_thread(self._refill)
+            taken.sink.seek(0)
+            yield taken.sink
+        finally:
+            await asyncio.shield(asyncio.to_thread(taken.end))
+
+    def close(self) -> None:
+        """End those that wait."""
+        with self._lock:
+            self._closed = True
+            ending, self._waiting = self._waiting, deque()
+        for each in ending:
+            each.end()
+
+    def _take(self) -> _Waiting:
+        while True:
+            with self._lock:
+                found = self._waiting.popleft() if self._waiting else None
+            if found is None:
+                return _Waiting(self.folder)
+            if found.process.alive:
+                return found
+            found.end()
+
+    def _refill(self) -> None:
+        with self._lock:
+            while len(self._waiting) < self._count and not self._closed:
+                self._waiting.append(_Waiting(self.folder))
+
+
+def _answer(process: QueryProcess, request: QueryRequest) -> None:
+    process.ask(request)
+    process.wait()
+
+
+def size_of(answer: BinaryIO) -> int:
+    """How many bytes an answer has."""
+    return os.fstat(answer.fileno()).st_size
