@@ -78,15 +78,15 @@ async def patiently(read: Callable[[], Awaitable[bytes]], settings: Settings) ->
         yield piece
 
 
-async def read_json(request: web.Request, settings: Settings) -> dict[str, object]:
+async def read_json(
+    request: web.Request, settings: Settings, *, size_max: int = JSON_BODY_BYTES_MAX
+) -> dict[str, object]:
     """A small JSON object.
 
     Raises:
         Refused: another media type (415), too long (413), no JSON (400), no object (422).
     """
-    if request.content_type != "application/json":
-        raise Refused(plain("Expected request with `Content-Type: application/json`", _UNSUPPORTED))
-    body = await _read(request, settings, JSON_BODY_BYTES_MAX)
+    body = await read_json_text(request, settings, size_max=size_max)
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -94,6 +94,17 @@ async def read_json(request: web.Request, settings: Settings) -> dict[str, objec
     if not isinstance(value, dict):
         raise Refused(plain("expected a JSON object", HTTPStatus.UNPROCESSABLE_ENTITY))
     return value
+
+
+async def read_json_text(request: web.Request, settings: Settings, *, size_max: int) -> bytes:
+    """The text of a body that says it is JSON.
+
+    Raises:
+        Refused: another media type (415), too long (413).
+    """
+    if request.content_type != "application/json":
+        raise Refused(plain("Expected request with `Content-Type: application/json`", _UNSUPPORTED))
+    return await _read(request, settings, size_max)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,21 @@
-"""Routes of looks at records."""
+"""Routes of questions and of looks at records."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from catalog.permissions import Access
-from repo_server.handlers import looks
+from repo_server.auditing import Audited
+from repo_server.handlers import looks, query
+from repo_server.needs import ANYONE
 from repo_server.route import Route
+
+QUERY_ROUTES: Final = (
+    Route("GET", "/query", query.get_query, "ask datasets in SQL", ANYONE),
+    Route("POST", "/query", query.post_query, "ask datasets in SQL, at blocks or times", ANYONE, Audited.NOT),
+    Route("POST", "/verify", query.post_verify, "check the proof of an answer by asking again", ANYONE, Audited.NOT),
+)
+"""Of the node: which datasets a caller may read is asked for each that a query names."""
 
 LOOK_ROUTES: Final = (
     Route("GET", "/tail", looks.get_tail, "the newest records", Access.READ),

@@ -40,7 +40,7 @@ from repo_server.handlers import (
 from repo_server.login_routes import LOGIN_ROUTES
 from repo_server.middleware import REFERENCE_HANDLERS
 from repo_server.needs import ADMIN, ANYONE, UNASKED, OfDataset, OfNode, Who
-from repo_server.query_routes import LOOK_ROUTES
+from repo_server.query_routes import LOOK_ROUTES, QUERY_ROUTES
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
 from verify.attestation.document import KEYS_PATH
@@ -53,6 +53,7 @@ NODE_ROUTES: Final = (
     *LOGIN_ROUTES,
     Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts", ANYONE),
     Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id", ANYONE),
+    *QUERY_ROUTES,
     Route(
         "POST",
         "/platform/file/upload/prepare",

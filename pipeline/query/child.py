@@ -23,6 +23,7 @@ from pipeline.sandbox import enter_sandbox
 
 _SPARE_BYTES: Final = 1024 * 1024 * 1024
 """What libraries and threads take themselves, most of it never touched."""
+_STACK_BYTES: Final = 100 * 1024 * 1024
 _NO_SANDBOX: Final = "this machine has no sandbox for queries of others"
 
 
@@ -71,10 +72,19 @@ def _wall_in(message: dict[str, Any]) -> QueryLimits:
     code = [Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[2]]
     if not enter_sandbox(readable=[*code, *folders, *files], writable=[]) and limits.foreign:
         raise EngineUnavailable(_NO_SANDBOX, hint="allow user namespaces and Landlock")
+    _deepen_the_stack()
     _at_most(resource.RLIMIT_DATA, limits.memory_bytes + _SPARE_BYTES)
     if limits.result_bytes is not None:
         _at_most(resource.RLIMIT_FSIZE, limits.result_bytes)
     return limits
+
+
+def _deepen_the_stack() -> None:
+    """Queries that are long rather than hostile are walked by recursion too; the kernel leaves this room."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    room = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(hard, _STACK_BYTES)
+    if soft != resource.RLIM_INFINITY and soft < room:
+        resource.setrlimit(resource.RLIMIT_STACK, (room, hard))
 
 
 def _at_most(kind: int, most: int) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from opendatafabric.instant import Instant
 from opendatafabric.limits import QUERY_CHARS_MAX
 from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
+from opendatafabric.query_limits import QUERY_DATASETS_MAX
 from pipeline.query.request import USUAL_LIMITS, QueryLimits, QueryRequest, QueryTable, RecordsWanted
 from pipeline.query.table_names import TableName, table_names
 from pipeline.reading.moment import KnownHeads, KnownRecords, Moment, known_records
@@ -37,11 +38,14 @@ ANY_SOURCES: Final = Sources()
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """At which moment all tables are read, and as what. Each of ``at_blocks`` lies on the chain of one of them."""
+    """At which moment all tables are read, and as what. Each of ``at_blocks`` lies on the chain of one of them; those
+    of ``blocks`` are said by the names of tables.
+    """
 
     at_blocks: Sequence[Multihash] = ()
     as_at: Instant | None = None
     wanted: Wanted = CHANGELOG
+    blocks: Mapping[str, Multihash] = field(default_factory=dict)
 
 
 async def prepare_query(
@@ -66,11 +70,14 @@ async def prepare_query(
         raise LimitExceeded("the query is too long", expected=f"at most {QUERY_CHARS_MAX} characters", found=len(sql))
     unmet = set(asked.at_blocks)
     tables = []
-    for number, name in enumerate(table_names(sql)):
+    names = table_names(sql)
+    if len(names) > QUERY_DATASETS_MAX:
+        raise LimitExceeded("the query reads too many datasets", expected=QUERY_DATASETS_MAX, found=len(names))
+    for number, name in enumerate(names):
         dataset = await _found(sql, name, catalogue)
         here = [block for block in asked.at_blocks if await dataset.has_block(block)]
         unmet -= set(here)
-        moment = Moment(here[0] if here else None, asked.as_at)
+        moment = Moment(asked.blocks.get(name.name, here[0] if here else None), asked.as_at)
         known = await known_records(dataset, moment, sources.heads)
         await place_slices(dataset, known.slices, folder / str(number), sources.placing)
         tables.append(_table(name, known, asked.wanted, folder / str(number)))

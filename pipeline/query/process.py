@@ -6,6 +6,7 @@ No process answers two requests, so nothing of one is left for another.
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,8 @@ class QueryProcess:
             return
         if self._excess is not None:
             raise LimitExceeded(self._excess, hint="read less, or allow it more")
+        if code == -signal.SIGSEGV:
+            raise LimitExceeded("the query is too deep for the engine", hint="fewer operators, unions or brackets")
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         raise _told(lines) or EngineDied(

@@ -1,0 +1,174 @@
+"""Questions in SQL over datasets, and the check of their proofs."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Final, NotRequired
+
+import orjson
+from aiohttp import web
+from typing_extensions import TypedDict
+
+from opendatafabric.errors import MalformedInput
+from opendatafabric.query_limits import QUESTION_BYTES_MAX
+from pipeline.query.answer_form import FileKind, JsonShape, SchemaFormat
+from repo_server.accepted import accepted
+from repo_server.body import read_json, read_json_text
+from repo_server.gate import CALLER, Refused
+from repo_server.handlers.looks import DATA_FORMAT, SCHEMA_FORMAT, Records
+from repo_server.openapi.described import JSON, STRING, Answer, Body, Parameter, Tag, describes, json
+from repo_server.piece_response import send_pieces
+from repo_server.problems import json_response, worded
+from repo_server.query.answering import Answered, answer_parts, answered, length_of_answer, pieces_of_answer
+from repo_server.query.checking import ProofToCheck, fault_of
+from repo_server.query.question import Dialect, Include, Question, question_from_address, question_from_body
+from repo_server.services import SERVICES
+
+FILE_TYPES: Final = {
+    FileKind.CSV: "text/csv; charset=utf-8",
+    FileKind.NDJSON: "application/x-ndjson",
+    FileKind.ARROW: "application/vnd.apache.arrow.stream",
+    FileKind.PARQUET: "application/vnd.apache.parquet",
+}
+_TIME: Final = {"type": "string", "format": "date-time"}
+_TIMES: Final = {"asAt": "as datasets were known then", "asOf": "the state of what had happened by then"}
+
+
+class NamedDatasetBody(TypedDict):
+    """What the query calls by an alias, and up to which block it counts."""
+
+    id: str
+    alias: str
+    blockHash: NotRequired[str]
+
+
+class QuestionBody(TypedDict):
+    """A question; only the query is needed."""
+
+    query: str
+    queryDialect: NotRequired[Dialect]
+    dataFormat: NotRequired[JsonShape]
+    include: NotRequired[list[Include]]
+    schemaFormat: NotRequired[SchemaFormat]
+    datasets: NotRequired[list[NamedDatasetBody]]
+    skip: NotRequired[int]
+    limit: NotRequired[int]
+    asAt: NotRequired[str]
+    asOf: NotRequired[str]
+    state: NotRequired[bool]
+
+
+class ProofBody(TypedDict):
+    """Parts of an answer, without its output."""
+
+    input: QuestionBody
+    subQueries: list[Any]
+    commitment: dict[str, str]
+    proof: dict[str, str]
+
+
+class QueryAnswer(TypedDict):
+    """The output, and what else was asked for."""
+
+    input: NotRequired[QuestionBody]
+    output: Records
+    subQueries: NotRequired[list[Any]]
+    commitment: NotRequired[dict[str, str]]
+    proof: NotRequired[dict[str, str]]
+
+
+class Fault(TypedDict):
+    """What is wrong with a proof."""
+
+    kind: str
+    message: str
+    expected_hash: NotRequired[str]
+    actual_hash: NotRequired[str]
+    dataset_id: NotRequired[str]
+    block_hash: NotRequired[str]
+
+
+class Checked(TypedDict):
+    """Whether a proof holds."""
+
+    ok: bool
+    error: NotRequired[Fault]
+
+
+_FILES: Final = {told.partition(";")[0]: STRING for told in FILE_TYPES.values()}
+_ANSWER: Final = Answer({JSON: QueryAnswer, **_FILES}, says="the answer, in the form that `Accept` says")
+_FAULT: Final = json(Checked, HTTPStatus.BAD_REQUEST, says="the proof does not hold, or the query does not")
+_REFUSES: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.NOT_IMPLEMENTED)
+DATASETS_HEADER: Final = "ODF-Datasets"
+_HEADER_CHARS_MAX: Final = 6_000
+
+
+@describes(
+    Tag.QUERY,
+    _ANSWER,
+    refuses=_REFUSES,
+    parameters=(
+        Parameter("query", "the SQL", required=True, value="select 1 as one"),
+        Parameter("queryDialect", "what it is written in", {"enum": list(Dialect)}),
+        DATA_FORMAT,
+        Parameter("format", "the same as dataFormat"),
+        Parameter("include", f"comma-separated: {', '.join(Include)}"),
+        SCHEMA_FORMAT,
+        Parameter("skip", "how many rows are left out", {"type": "integer", "minimum": 0}),
+        Parameter("limit", "at most so many rows", {"type": "integer", "minimum": 0}),
+        *(Parameter(name, says, _TIME) for name, says in _TIMES.items()),
+        Parameter("state", "read states instead of changelogs", {"type": "boolean"}),
+    ),
+)
+async def get_query(request: web.Request) -> web.StreamResponse:
+    """``GET /query?query=…``."""
+    try:
+        question = question_from_address(request.query)
+    except MalformedInput as error:
+        raise Refused(worded(error, HTTPStatus.BAD_REQUEST)) from None
+    return await _answer(request, question)
+
+
+@describes(Tag.QUERY, _ANSWER, refuses=_REFUSES, body=Body({JSON: QuestionBody}, {"query": "select 1 as one"}))
+async def post_query(request: web.Request) -> web.StreamResponse:
+    """``POST /query``."""
+    body = await read_json(request, request.app[SERVICES].settings, size_max=QUESTION_BYTES_MAX)
+    try:
+        question = question_from_body(body)
+    except MalformedInput as error:
+        raise Refused(worded(error, HTTPStatus.UNPROCESSABLE_ENTITY)) from None
+    return await _answer(request, question)
+
+
+@describes(Tag.QUERY, json(Checked), _FAULT, refuses=_REFUSES, body=Body({JSON: ProofBody}))
+async def post_verify(request: web.Request) -> web.StreamResponse:
+    """``POST /verify``."""
+    services = request.app[SERVICES]
+    text = await read_json_text(request, services.settings, size_max=QUESTION_BYTES_MAX)
+    try:
+        proof = ProofToCheck(text)
+    except MalformedInput as error:
+        raise Refused(worded(error, HTTPStatus.UNPROCESSABLE_ENTITY)) from None
+    fault = await fault_of(services, request[CALLER], proof)
+    if fault is None:
+        return json_response({"ok": True})
+    return json_response({"ok": False, "error": fault}, status=HTTPStatus.BAD_REQUEST)
+
+
+async def _answer(request: web.Request, question: Question) -> web.StreamResponse:
+    services = request.app[SERVICES]
+    kind = accepted(request, {JSON: None} | {told.partition(";")[0]: kind for kind, told in FILE_TYPES.items()})
+    async with answered(services, request[CALLER], question, kind) as answer:
+        if kind is not None:
+            return await _send(request, answer, b"", b"", FILE_TYPES[kind])
+        head, end = await answer_parts(services, answer)
+        return await _send(request, answer, head, end, JSON)
+
+
+async def _send(request: web.Request, answer: Answered, head: bytes, end: bytes, kind: str) -> web.StreamResponse:
+    headers = {"Content-Type": kind, "Vary": "Accept, Authorization", "Cache-Control": "no-store"}
+    datasets = orjson.dumps([each.as_plain() for each in answer.datasets]).decode()
+    if len(datasets) <= _HEADER_CHARS_MAX and datasets.isascii():
+        headers[DATASETS_HEADER] = datasets
+    pieces = pieces_of_answer(head, answer.output, end)
+    return await send_pieces(request, pieces, headers, size=length_of_answer(head, answer.output, end))

@@ -1,0 +1,158 @@
+"""What hostile queries cannot reach, and cannot exceed."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opendatafabric.errors import InvalidQuery, LimitExceeded
+from pipeline.process_group import resident_bytes
+from pipeline.query.process import QueryProcess, running_query
+from pipeline.query.request import QueryLimits, QueryRequest
+from pipeline.sandbox import landlock_version
+from tests.pipeline.query.catalogue import prepared, rows
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(landlock_version() == 0, reason="this kernel has no Landlock"),
+]
+MIB = 1024 * 1024
+FROM_A_TO_B = "generate_series(1, 1000000000) a, generate_series(1, 1000000000) b"
+
+
+def ran(sql: str, **limits: Any) -> list[tuple[Any, ...]]:
+    """The rows of a query of a stranger."""
+    usual = {"foreign": True, "memory_bytes": 500 * MIB, "time_s": 60}
+    return rows(QueryRequest(sql, (), QueryLimits(**(usual | limits))))
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["'/etc/passwd'", '"/etc/passwd"', "'file:///etc/passwd'", "read_csv('/etc/passwd')", "read_parquet('x')"],
+)
+def test_no_file_is_a_table(place: str) -> None:
+    with pytest.raises(InvalidQuery):
+        ran(f"SELECT * FROM {place}")
+
+
+def test_a_slice_of_another_query_is_no_table(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.parquet"
+    secret.write_bytes(b"PAR1")
+    with pytest.raises(InvalidQuery, match="not found"):
+        ran(f"SELECT * FROM '{secret}'")
+
+
+def test_no_address_is_asked() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0)
+        port = listening.getsockname()[1]
+        for scheme in ("http", "s3"):
+            with pytest.raises(InvalidQuery):
+                ran(f"SELECT * FROM '{scheme}://127.0.0.1:{port}/x.parquet'")
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 1) TO '{place}'",
+        "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{place}'",
+        "INSERT INTO t SELECT 1",
+        "SET datafusion.catalog.information_schema = true",
+        "CREATE FUNCTION f(INT) RETURNS INT RETURN $1",
+        "EXPLAIN ANALYZE COPY (SELECT 1) TO '{place}'",
+        "BEGIN",
+    ],
+)
+def test_nothing_is_written_and_no_setting_changed(sql: str, tmp_path: Path) -> None:
+    place = tmp_path / "written"
+    with pytest.raises(InvalidQuery):
+        ran(sql.format(place=place))
+    assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SHOW TABLES",
+        "SHOW ALL",
+        "SELECT * FROM information_schema.tables",
+        "SELECT * FROM information_schema.df_settings",
+        "SELECT current_setting('datafusion.catalog')",
+    ],
+)
+def test_nothing_is_told_of_the_engine(sql: str) -> None:
+    with pytest.raises(InvalidQuery):
+        ran(sql)
+
+
+def test_the_process_has_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODF_SECRET_OF_A_TEST", "secret")
+    process = QueryProcess()
+    try:
+        assert b"ODF_" not in Path(f"/proc/{process.pid}/environ").read_bytes()
+    finally:
+        process.end()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT repeat('x', 2000000000)",
+        "SELECT array_agg(value) FROM generate_series(1, 1000000000)",
+        f"SELECT * FROM {FROM_A_TO_B} ORDER BY 1 DESC",
+        "SELECT count(DISTINCT value * 7) FROM generate_series(1, 1000000000)",
+    ],
+)
+def test_no_more_memory_is_taken_than_allowed(sql: str) -> None:
+    with pytest.raises(LimitExceeded, match="memory"):
+        ran(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT sum(a.value % 7 + b.value % 7) FROM {FROM_A_TO_B}",
+        "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r",
+    ],
+)
+def test_no_query_runs_for_ever(sql: str) -> None:
+    with pytest.raises(LimitExceeded, match="longer than 2 s"):
+        ran(sql, time_s=2, memory_bytes=1024 * MIB)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "(" * 5_000 + "1" + ")" * 5_000,
+        "SELECT " + "NOT " * 20_000 + "true",
+        "SELECT " + "1+" * 40_000 + "1",
+        "SELECT " + " OR ".join(["1=1"] * 12_000),
+        "SELECT " + " UNION ALL SELECT ".join(["1"] * 6_000),
+        "SELECT * FROM " + "(SELECT * FROM " * 500 + "generate_series(1, 2)" + ")" * 500,
+        "SELECT " + "[" * 2_000 + "1" + "]" * 2_000,
+        "SELECT " + ",".join(["1"] * 40_000),
+        "SELECT regexp_match('a', '(((a{1000}){1000}){1000})')",
+    ],
+    ids=lambda sql: sql[:20],
+)
+def test_deep_and_wide_queries_are_answered_or_refused(sql: str) -> None:
+    with suppress(InvalidQuery, LimitExceeded):
+        ran(sql, time_s=20)
+
+
+async def test_what_a_query_started_ends_with_it(tmp_path: Path) -> None:
+    request = await prepared("SELECT value FROM generate_series(1, 10000000000)", tmp_path, foreign=True)
+    with running_query(request) as records:
+        next(iter(records))
+        pid = records.process.pid
+        assert resident_bytes(pid) > 0
+    assert resident_bytes(pid) == 0
+    with pytest.raises(ProcessLookupError):
+        os.killpg(pid, 0)
