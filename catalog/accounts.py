@@ -41,6 +41,7 @@ RESERVED_NAMES: Final = frozenset(
         "ipns",
         "login",
         "logout",
+        "me",
         "metrics",
         "openapi",
         "organizations",
@@ -53,6 +54,7 @@ RESERVED_NAMES: Final = frozenset(
         "teams",
         "tokens",
         "ui-config",
+        "v",
     }
 )
 """First parts of paths that are the node's own: the datasets of such an account could not be reached."""
@@ -130,6 +132,13 @@ class Accounts:
     async def find_by_id(self, account_id: AccountId) -> Account:
         """The account of that id; ``NotFound`` when there is none."""
         return await self._one(accounts.c.id == str(account_id), f"account {account_id}")
+
+    async def find_enabled(self, account_id: AccountId) -> Account:
+        """The account of that id; ``NotFound`` when there is none, or it is disabled."""
+        account = await self.find_by_id(account_id)
+        if account.disabled:
+            raise NotFound(f"account {account_id} is disabled", hint="odf account enable NAME")
+        return account
 
     async def find_or_create(self, name: AccountName) -> Account:
         """The account of that name, made when there is none."""

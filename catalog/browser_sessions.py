@@ -50,7 +50,7 @@ class BrowserSessions:
         async with self._database.reading() as connection:
             found = (await connection.execute(query)).scalar()
         try:
-            return None if found is None else await self._accounts.find_by_id(AccountId.from_text(found))
+            return None if found is None else await self._accounts.find_enabled(AccountId.from_text(found))
         except NotFound:
             return None
 

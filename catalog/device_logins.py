@@ -122,7 +122,7 @@ class DeviceLogins:
 
     async def _account(self, row: Row[Any]) -> Account | Refusal:
         try:
-            return await self._accounts.find_by_id(AccountId.from_text(row.account_id))
+            return await self._accounts.find_enabled(AccountId.from_text(row.account_id))
         except NotFound:
             return Refusal.DENIED
 

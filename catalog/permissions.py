@@ -96,6 +96,6 @@ class Rights:
 
     async def _account(self, account_id: AccountId | None) -> Account | None:
         try:
-            return None if account_id is None else await self.accounts.find_by_id(account_id)
+            return None if account_id is None else await self.accounts.find_enabled(account_id)
         except NotFound:
             return None

@@ -56,6 +56,8 @@ LOOKED: Final = web.RequestKey("looked", Visit)
 CALLER: Final = web.RequestKey("caller", Caller)
 """Where a request keeps who calls."""
 
+_NEEDS: Final = web.RequestKey[Needs]("needs")
+
 
 async def admit(request: web.Request, needs: Needs) -> None:
     """Let ``request`` through to its handler, with ``CALLER`` and, for a dataset, ``VISIT`` set.
@@ -63,11 +65,22 @@ async def admit(request: web.Request, needs: Needs) -> None:
     Raises:
         Refused: with the answer that the protocol gives.
     """
+    request[_NEEDS] = needs
     if isinstance(needs, OfNode):
         request[CALLER] = await _caller_at_node(request, needs)
         return
     visit = await _visit(request, OfDataset(needs) if isinstance(needs, Access) else needs)
     request[VISIT], request[CALLER] = visit, visit.caller
+
+
+async def admitted_again(request: web.Request) -> Visit:
+    """As the request was when it began, by what holds now: tokens end, roles are taken away while it goes on.
+
+    Raises:
+        Refused: the caller would not be let through any more.
+    """
+    await admit(request, request[_NEEDS])
+    return request[VISIT]
 
 
 async def access_of(services: Services, hosted: Hosted, caller: Caller, *, named: bool = False) -> Access:

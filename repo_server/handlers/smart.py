@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -16,11 +17,11 @@ from catalog.run_times import Schedule
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import DatasetNotFound, RefCollision
+from opendatafabric.errors import AccessDenied, DatasetNotFound, RefCollision
 from opendatafabric.multihash import Multihash
 from repo_server import auditing
 from repo_server.conversations import conversation
-from repo_server.gate import VISIT, Refused, Visit
+from repo_server.gate import VISIT, Refused, Visit, admitted_again
 from repo_server.head_moves import note_deed, note_move
 from repo_server.measuring import measured
 from repo_server.object_urls import OwnUrls
@@ -67,8 +68,10 @@ async def push(request: web.Request) -> web.StreamResponse:
     services, silence_s = found.services, found.services.settings.push_silence_s
     async with conversation(request, services, services.pushes, silence_s=silence_s) as channel:
         auditing.tell(request, outcome="broken off")
-        target, urls = _Target(request, found), _urls(request, found)
-        done = await serve_push(channel, target, urls, signed=_signed(found), on_head_moved=target.note)
+        target, urls, still_allowed = _Target(request, found), _urls(request, found), partial(_allow_still, request)
+        done = await serve_push(
+            channel, target, urls, signed=_signed(found), still_allowed=still_allowed, on_head_moved=target.note
+        )
         if done.error is not None:
             auditing.tell(request, outcome="refused", code=done.error.code)
     return channel.response
@@ -99,6 +102,13 @@ def _check_may_create(found: Visit) -> None:
     alias = found.services.directory.with_account(found.alias)
     if not caller.allows(Scope.DATASETS_PUSH, alias) or not (own or caller.account.is_admin):
         raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
+
+
+async def _allow_still(request: web.Request) -> None:
+    try:
+        _check_may_create(await admitted_again(request))
+    except Refused:
+        raise AccessDenied("the caller may push here no longer", hint="the token or the role has ended") from None
 
 
 def _urls(request: web.Request, found: Visit) -> OwnUrls:

@@ -77,6 +77,9 @@ async def serve_pull(
         return await run_script(pull_server(), Conversation(channel), world)
 
 
+StillAllowed = Callable[[], Awaitable[None]]
+"""Raises when the caller may do it no longer; awaited right before what was pushed becomes visible."""
+
 HeadMoved = Callable[[Multihash | None, Multihash], Awaitable[None]]
 """Told the head before and the head now; awaited before the client hears of it."""
 
@@ -87,13 +90,15 @@ async def serve_push(
     urls: ObjectUrls,
     *,
     signed: SignedUrls | None = None,
+    still_allowed: StillAllowed | None = None,
     on_head_moved: HeadMoved | None = None,
 ) -> PushOutcome:
     """Take one push conversation to its end. Whatever goes wrong, the dataset is what it was.
 
-    A caller that is cancelled while the head moves leaves the publishing and ``on_head_moved`` to finish.
+    Who may push is decided before, and may have changed when all has arrived: ``still_allowed`` says so. A caller that
+    is cancelled while the head moves leaves the publishing and ``on_head_moved`` to finish.
     """
-    served = _ServedPush(target, urls, signed, on_head_moved)
+    served = _ServedPush(target, urls, signed, still_allowed, on_head_moved)
     world: World = {
         ReadHead: served.read_head,
         ExaminePush: served.examine,
@@ -142,9 +147,15 @@ class _ServedPush:
     """What one push has established so far."""
 
     def __init__(
-        self, target: TransferTarget, urls: ObjectUrls, signed: SignedUrls | None, on_head_moved: HeadMoved | None
+        self,
+        target: TransferTarget,
+        urls: ObjectUrls,
+        signed: SignedUrls | None,
+        still_allowed: StillAllowed | None,
+        on_head_moved: HeadMoved | None,
     ) -> None:
-        self._target, self._urls, self._signed, self._on_head_moved = target, urls, signed, on_head_moved
+        self._target, self._urls, self._signed = target, urls, signed
+        self._still_allowed, self._on_head_moved = still_allowed, on_head_moved
         self._dataset: Dataset | None = None
         self._head: Multihash | None = None
         self._pack: PackedBlocks | None = None
@@ -217,6 +228,8 @@ class _ServedPush:
         assert self._examined is not None
         if self._signed is not None:
             await self._signed.publish(self._dataset)
+        if self._still_allowed is not None:
+            await self._still_allowed()
         await self._dataset.publish(
             _batches(self._pack),
             files=self._examined.files,

@@ -17,7 +17,7 @@ from repo_server.needs import OfDataset, OfNode
 from repo_server.routes import DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, PREFIXES, Route
 
 HANDLERS: Final = sorted(Path(repo_server.handlers.__path__[0]).rglob("*.py"))
-_LET_THROUGH: Final = {"CALLER", "VISIT", "Refused", "Visit", "access_of"}
+_LET_THROUGH: Final = {"CALLER", "VISIT", "Refused", "Visit", "access_of", "admitted_again"}
 """What handlers may have of the gate: who was let through, and what of a dataset that caller may see besides."""
 
 _READS_ALONE: Final = {"GET"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,7 @@ from storage.dataset import Dataset
 from sync import pull, push
 from sync.remote import RemoteLocation, parse_remote
 from sync.smart.driver import Conversation
+from sync.smart.push import UploadsOrAsked
 from sync.transfer import DatasetTarget, TransferOptions, TransferResult
 from tests.repo_server.hosted import Hosted
 from tests.storage.chains import ChainBuilder
@@ -216,6 +217,43 @@ async def test_the_catalog_knows_whose_a_pushed_dataset_is(server: Hosted) -> No
     record = await server.catalog.datasets.find(builder.id)
     assert record is not None
     assert (record.owner_id, record.visibility) == (server.accounts["alice"].id, Visibility.PUBLIC)
+
+
+async def revoke_tokens(server: Hosted) -> None:
+    for info in await server.catalog.tokens.list(server.accounts["alice"]):
+        await server.catalog.tokens.revoke(info.id)
+
+
+async def disable_account(server: Hosted) -> None:
+    await server.catalog.accounts.disable(server.accounts["alice"].name)
+
+
+@pytest.mark.parametrize("end", [revoke_tokens, disable_account])
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_a_push_whose_token_ends_while_it_runs_publishes_nothing(
+    server: Hosted, end: Callable[[Hosted], Awaitable[None]], is_new: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = history()
+    client = Client(server) if is_new else await pushed(server, builder)
+    before = None if is_new else builder.head
+    builder.data(b"the last")
+    await fill(client.local, builder)
+
+    original = push._SmartPush._uploads_or_asked
+
+    async def end_after_the_objects(pushing: push._SmartPush, effect: UploadsOrAsked) -> int | None:
+        asked = await original(pushing, effect)
+        if asked is None:
+            await end(server)
+        return asked
+
+    monkeypatch.setattr(limits, "CONVERSATIONS_MAX", 1)
+    monkeypatch.setattr(push._SmartPush, "_uploads_or_asked", end_after_the_objects)
+    with pytest.raises(OdfError):
+        await client.push()
+    entry = await server.repository.find(server.alias(client.name), include_pending=True)
+    assert entry.pending is is_new
+    assert (None if is_new else await entry.dataset.head()) == before
 
 
 def cutting(opened: Any, texts: int) -> Any:
