@@ -31,6 +31,7 @@ RESERVED_NAMES: Final = frozenset(
         "accounts",
         "activity",
         "api",
+        "assets",
         "asyncapi",
         "datasets",
         "events",
@@ -44,6 +45,7 @@ RESERVED_NAMES: Final = frozenset(
         "me",
         "metrics",
         "openapi",
+        "openapi.json",
         "organizations",
         "pages",
         "platform",
@@ -147,11 +149,11 @@ class Accounts:
         except NotFound:
             return await self.create(name)
 
-    async def list(self) -> list[Account]:
-        """All accounts by name."""
+    async def list(self, *, after: str = "", limit: int | None = None) -> list[Account]:
+        """The accounts by name: all, or so many of those ``after`` a name."""
+        wanted = select(accounts).where(accounts.c.name_folded > after.lower()).order_by(accounts.c.name_folded)
         async with self._database.reading() as connection:
-            rows = await connection.execute(select(accounts).order_by(accounts.c.name_folded))
-            return [account_of(row) for row in rows]
+            return [account_of(row) for row in await connection.execute(wanted.limit(limit))]
 
     async def set_password(self, name: AccountName, password: str) -> Account:
         """Give a user a password; errors as ``create`` and ``find``."""

@@ -10,6 +10,7 @@ from opendatafabric.dataset_patterns import WILDCARD, DatasetAliasPattern
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import LimitExceeded, MalformedIdentifier
 from opendatafabric.limits import TOKEN_DATASETS_MAX
+from opendatafabric.names import DatasetName
 
 
 class Scope(Enum):
@@ -76,6 +77,19 @@ def parse_patterns(texts: Collection[str]) -> Patterns:
             "a token is bound to too many patterns", expected=f"at most {TOKEN_DATASETS_MAX}", found=len(texts)
         )
     return tuple(DatasetAliasPattern.from_text(text.replace("*", WILDCARD)) for text in texts)
+
+
+def within(inner: Patterns, outer: Patterns) -> bool:
+    """Whether whatever ``inner`` covers is surely covered by ``outer``."""
+    return not outer or (bool(inner) and all(any(_is_within(each, other) for other in outer) for each in inner))
+
+
+def _is_within(inner: DatasetAliasPattern, outer: DatasetAliasPattern) -> bool:
+    if outer.account is not None and outer.account != inner.account:
+        return False
+    if WILDCARD in inner.pattern.text:
+        return inner.pattern.text.lower() == outer.pattern.text.lower()
+    return outer.pattern.matches(DatasetName(inner.pattern.text))
 
 
 def covers(patterns: Patterns, alias: DatasetAlias) -> bool:

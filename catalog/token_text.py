@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import uuid
 import zlib
 from dataclasses import dataclass
 from typing import Final
@@ -33,6 +34,11 @@ class TokenParts:
     def secret_hash(self) -> bytes:
         """What the server keeps."""
         return hashlib.sha3_256(self.secret).digest()
+
+    @property
+    def token_id(self) -> str:
+        """What the token is called where it is listed."""
+        return str(uuid.UUID(bytes=self.id))
 
     def __repr__(self) -> str:
         return f"TokenParts(id={self.id.hex()})"

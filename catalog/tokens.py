@@ -5,25 +5,27 @@ from __future__ import annotations
 import hmac
 import secrets
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, delete, func, insert, or_, select, update
 
 from catalog.accounts import Account, account_of
 from catalog.engine import Database
-from catalog.scopes import DEFAULT_SCOPES, Patterns, Scope, covers, parse_patterns, with_included
+from catalog.scopes import DEFAULT_SCOPES, Patterns, Scope, covers, parse_patterns, with_included, within
 from catalog.tables import accounts, tokens
 from catalog.token_text import TokenParts, parse_token, token_text
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.errors import AuthenticationRequired, NotFound
+from opendatafabric.errors import AccessDenied, AuthenticationRequired, LimitExceeded, NotFound
 from opendatafabric.names import AccountName
+from opendatafabric.server_limits import ACCOUNT_TOKENS_MAX, ENDED_TOKENS_KEPT_S
 
 USE_NOTED_EVERY_S: Final = 60
 """The last use of a token is written down no more often than this, in seconds: reading must stay cheap."""
 
 _OF_ACCOUNT: Final = tuple(accounts.c[name] for name in ("name", "is_admin", "password_hash", "kind", "disabled_at"))
+_ID_CHARS_SHOWN: Final = 36
 _NO_HASH: Final = bytes(32)
 """Compared with when there is no such token, so that this takes as long."""
 
@@ -49,6 +51,17 @@ class Authenticated:
     account: Account
     scopes: frozenset[Scope]
     datasets: Patterns = ()
+
+    def check_may_give(self, scopes: Iterable[Scope], datasets: Patterns) -> None:
+        """Raise ``AccessDenied`` unless a token for that is good for nothing that this one is not good for."""
+        wider = sorted(scope.value for scope in with_included(scopes) - self.scopes)
+        if wider:
+            raise AccessDenied("this token cannot give more than it is good for", found=", ".join(wider))
+        if Scope.ADMIN in scopes and not self.account.is_admin:
+            raise AccessDenied("the scope admin is for administrators")
+        if not within(datasets, self.datasets):
+            bound = ", ".join(map(str, self.datasets))
+            raise AccessDenied("this token is bound to some datasets and gives none for others", expected=bound)
 
     def allows(self, scope: Scope, alias: DatasetAlias) -> bool:
         """Whether the token is good for ``scope`` at the dataset ``alias``, which names its account."""
@@ -76,10 +89,16 @@ class Tokens:
         datasets: Patterns = (),
         expires_at: float | None = None,
     ) -> str:
-        """A new token, for the ``datasets`` named alone if there are some; its text is not kept: it is had only now."""
+        """A new token, for the ``datasets`` named alone if there are some; its text is not kept: it is had only now.
+
+        Tokens of the account that ended long ago are forgotten.
+
+        Raises:
+            LimitExceeded: the account has too many.
+        """
         parts = TokenParts(uuid.uuid4().bytes, secrets.token_bytes(16))
         row = {
-            "id": str(uuid.UUID(bytes=parts.id)),
+            "id": parts.token_id,
             "account_id": str(account.id),
             "secret_hash": parts.secret_hash,
             "scopes": " ".join(sorted(scope.value for scope in scopes)),
@@ -87,7 +106,18 @@ class Tokens:
             "created_at": self._now(),
             "expires_at": expires_at,
         }
+        own = tokens.c.account_id == str(account.id)
+        long_ago = self._now() - ENDED_TOKENS_KEPT_S
+        forgotten = or_(tokens.c.revoked_at < long_ago, tokens.c.expires_at < long_ago)
         async with self._database.writing() as connection:
+            await connection.execute(delete(tokens).where(own, forgotten))
+            known = (await connection.execute(select(func.count()).select_from(tokens).where(own))).scalar_one()
+            if known >= ACCOUNT_TOKENS_MAX:
+                raise LimitExceeded(
+                    f"{account.name} has too many tokens",
+                    expected=f"at most {ACCOUNT_TOKENS_MAX}, with those that ended lately",
+                    hint="let one program keep its token instead of logging in each time",
+                )
             await connection.execute(insert(tokens).values(row))
         return token_text(parts)
 
@@ -104,7 +134,7 @@ class Tokens:
                 await connection.execute(
                     select(tokens, *_OF_ACCOUNT)
                     .join(accounts, accounts.c.id == tokens.c.account_id)
-                    .where(tokens.c.id == str(uuid.UUID(bytes=parts.id)))
+                    .where(tokens.c.id == parts.token_id)
                 )
             ).first()
         is_right = hmac.compare_digest(_NO_HASH if row is None else row.secret_hash, parts.secret_hash)
@@ -131,16 +161,17 @@ class Tokens:
         async with self._database.reading() as connection:
             return [_info(row) for row in await connection.execute(query.order_by(tokens.c.created_at))]
 
-    async def revoke(self, token_id: str) -> None:
-        """End a token by the id that ``list`` shows; ``NotFound`` when there is none, or it has ended."""
+    async def revoke(self, token_id: str, *, of: Account | None = None) -> None:
+        """End a token by the id that ``list`` shows, of that account if one is named; ``NotFound`` when there is none,
+        or it has ended."""
+        wanted = [tokens.c.id == token_id, tokens.c.revoked_at.is_(None)]
+        if of is not None:
+            wanted.append(tokens.c.account_id == str(of.id))
         async with self._database.writing() as connection:
-            done = await connection.execute(
-                update(tokens)
-                .where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
-                .values(revoked_at=self._now())
-            )
+            done = await connection.execute(update(tokens).where(*wanted).values(revoked_at=self._now()))
         if done.rowcount == 0:
-            raise NotFound(f"there is no token {token_id} in force", hint="odf token list shows the ids")
+            shown = token_id[:_ID_CHARS_SHOWN]
+            raise NotFound(f"there is no token {shown} in force", hint="odf token list shows the ids")
 
 
 def _scopes(row: Row[Any]) -> frozenset[Scope]:

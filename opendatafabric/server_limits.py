@@ -7,6 +7,12 @@ from typing import Final
 AUDIT_TEXT_CHARS_MAX: Final = 500
 """Of a text in the audit log so much is kept: strangers write some of them."""
 
+ACCOUNT_TOKENS_MAX: Final = 10_000
+"""Tokens of an account, with those that ended lately: a program that logs in every five minutes has as many."""
+
+ENDED_TOKENS_KEPT_S: Final = 90 * 86_400
+"""How long a token that ended is still listed."""
+
 PASSWORD_CHARS_MIN: Final = 8
 """Shortest password; the reference asks for as much."""
 

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing_extensions import TypedDict
 
 from catalog.accounts import Account
 from catalog.tokens import TokenInfo
 from repo_server.moments import moment, moment_or_none
 
 
-def plain_account(account: Account) -> dict[str, Any]:
-    """An account as those see it who administer."""
+class AccountState(TypedDict):
+    """An account as those see it who administer; ``kind`` is ``user`` or ``organization``."""
+
+    id: str
+    accountName: str
+    kind: str
+    isAdmin: bool
+    hasPassword: bool
+    disabled: bool
+
+
+class TokenState(TypedDict):
+    """A token without its secret; ``state`` is ``valid``, ``revoked`` or ``expired``."""
+
+    id: str
+    account: str
+    scopes: list[str]
+    datasets: list[str]
+    createdAt: str
+    expiresAt: str | None
+    lastUsedAt: str | None
+    state: str
+
+
+def plain_account(account: Account) -> AccountState:
+    """An account as plain values."""
     return {
         "id": str(account.id),
         "accountName": account.name[:],
@@ -21,8 +45,8 @@ def plain_account(account: Account) -> dict[str, Any]:
     }
 
 
-def plain_token(info: TokenInfo, now: float) -> dict[str, Any]:
-    """A token without its secret."""
+def plain_token(info: TokenInfo, now: float) -> TokenState:
+    """A token as plain values."""
     return {
         "id": info.id,
         "account": info.account[:],

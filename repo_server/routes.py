@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 
 from catalog.permissions import Access
 from catalog.scopes import Scope
+from repo_server.account_routes import ACCOUNT_ROUTES
 from repo_server.auditing import AUDITED_AS, Audited, usual
 from repo_server.config import Tenancy
 from repo_server.error_table import TYPES_PATH
@@ -52,6 +53,7 @@ PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"
 NODE_ROUTES: Final = (
     *LOGIN_ROUTES,
     Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts", ANYONE),
+    *ACCOUNT_ROUTES,
     Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id", ANYONE),
     *QUERY_ROUTES,
     Route(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import typer
 
@@ -191,6 +191,6 @@ def _with(repository: str, work: Callable[[Catalog], Awaitable[T]]) -> T:
 
 
 def _cells(account: Account) -> tuple[str, ...]:
-    plain: dict[str, Any] = plain_account(account)
+    plain = plain_account(account)
     state = "disabled" if account.disabled else "administrator" if account.is_admin else "enabled"
     return plain["accountName"], plain["kind"], plain["id"], "yes" if account.has_password else "no", state

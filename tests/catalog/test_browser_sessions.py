@@ -48,3 +48,13 @@ async def test_an_account_that_is_gone_is_logged_in_nowhere(catalog: Catalog, al
     async with catalog.accounts._database.writing() as connection:
         await connection.execute(delete(accounts))
     assert await catalog.browser_sessions.account_of(session) is None
+
+
+async def test_an_account_that_is_disabled_is_logged_in_nowhere_until_it_is_enabled(
+    catalog: Catalog, alice: Account
+) -> None:
+    session = await catalog.browser_sessions.begin(alice, lasts_s=100)
+    await catalog.accounts.disable(alice.name)
+    assert await catalog.browser_sessions.account_of(session) is None
+    await catalog.accounts.enable(alice.name)
+    assert await catalog.browser_sessions.account_of(session) == alice

@@ -107,3 +107,11 @@ async def test_as_many_wait_as_may_and_old_ones_make_room(
         await catalog.device_logins.begin("kamu", "192.0.2.7")
     clock.now += DEVICE_LOGIN_S + DEVICE_TOLD_S
     await catalog.device_logins.begin("kamu", "192.0.2.7")
+
+
+async def test_an_account_that_was_disabled_after_it_said_yes_lets_nobody_in(
+    catalog: Catalog, code: str, alice: Account
+) -> None:
+    await catalog.device_logins.approve(code, alice)
+    await catalog.accounts.disable(alice.name)
+    assert await catalog.device_logins.take(code, "kamu") is Refusal.DENIED

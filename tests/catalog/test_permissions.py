@@ -106,6 +106,8 @@ async def test_what_an_account_may_read_is_looked_up_each_time(catalog: Catalog,
     assert await rights.may_read(bob.id, known.id)
     await catalog.roles.grant(known.id, bob, None)
     assert not await rights.may_read(bob.id, known.id)
+    await catalog.accounts.disable(alice.name)
+    assert not await rights.may_read(alice.id, known.id)
     await catalog.datasets.set_visibility(known.id, Visibility.PUBLIC)
     assert await rights.may_read(None, known.id)
 

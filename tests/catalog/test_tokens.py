@@ -5,16 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from catalog import tokens
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
-from catalog.scopes import Scope, parse_patterns
+from catalog.scopes import Scope, covers, parse_patterns, with_included
 from catalog.token_text import parse_token
 from catalog.tokens import Authenticated, TokenExpired
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.errors import AuthenticationRequired, NotFound
+from opendatafabric.did import AccountId, new_dataset_id
+from opendatafabric.errors import AccessDenied, AuthenticationRequired, LimitExceeded, NotFound
 from opendatafabric.names import AccountName
+from opendatafabric.server_limits import ENDED_TOKENS_KEPT_S
 from tests.catalog.conftest import Clock, bytes_under
+
+ROOT = Account(AccountId.from_text(str(new_dataset_id(bytes(32)))), AccountName("root"), is_admin=True)
+NAME = st.text("xy", min_size=1, max_size=3)
+PATTERN = st.builds("{}{}{}".format, st.sampled_from(["", "a/", "b/"]), NAME, st.sampled_from(["", "*", "*x"]))
 
 
 async def test_a_token_speaks_for_its_account(catalog: Catalog, alice: Account) -> None:
@@ -140,3 +149,73 @@ async def test_tokens_are_listed_per_account_and_without_secrets(
     assert (info.created_at, info.expires_at) == (clock.now, clock.now + 5)
     assert token not in repr(info)
     assert len(await catalog.tokens.list()) == 2
+
+
+def known(account: Account, scopes: list[Scope], *patterns: str) -> Authenticated:
+    return Authenticated(account, with_included(scopes), parse_patterns(patterns))
+
+
+def gives(own: Authenticated, scopes: list[Scope], *patterns: str) -> bool:
+    try:
+        own.check_may_give(scopes, parse_patterns(patterns))
+    except AccessDenied:
+        return False
+    return True
+
+
+@given(st.sets(st.sampled_from(Scope)), st.sets(st.sampled_from(Scope)))
+def test_a_token_never_gives_a_scope_that_it_has_not(held: set[Scope], wanted: set[Scope]) -> None:
+    own = known(ROOT, list(held))
+    assert gives(own, list(wanted)) is (with_included(wanted) <= own.scopes)
+
+
+def test_the_scope_admin_is_given_by_administrators_alone(alice: Account) -> None:
+    assert gives(known(ROOT, [Scope.ADMIN]), [Scope.ADMIN])
+    assert not gives(known(alice, [Scope.ADMIN]), [Scope.ADMIN])
+
+
+@given(st.lists(PATTERN, min_size=1, max_size=3), st.lists(PATTERN, max_size=3), NAME)
+def test_what_a_bound_token_gives_covers_nothing_that_it_does_not(
+    held: list[str], wanted: list[str], name: str
+) -> None:
+    own = known(ROOT, [Scope.DATASETS_READ], *held)
+    alias = DatasetAlias.from_text(f"a/{name}")
+    if gives(own, [Scope.DATASETS_READ], *wanted) and covers(parse_patterns(wanted), alias):
+        assert covers(own.datasets, alias)
+
+
+async def test_tokens_that_ended_long_ago_are_forgotten(catalog: Catalog, alice: Account, clock: Clock) -> None:
+    await catalog.tokens.create(alice, expires_at=clock.now + 1)
+    await catalog.tokens.create(alice)
+    [_, endless] = await catalog.tokens.list()
+    await catalog.tokens.create(alice)
+    await catalog.tokens.revoke((await catalog.tokens.list())[-1].id)
+    clock.now += ENDED_TOKENS_KEPT_S
+    await catalog.tokens.create(alice)
+    assert len(await catalog.tokens.list()) == 4
+    clock.now += 2
+    await catalog.tokens.create(alice)
+    left = await catalog.tokens.list()
+    assert len(left) == 3
+    assert endless.id in {info.id for info in left}
+
+
+async def test_an_account_has_so_many_tokens_and_no_more(
+    catalog: Catalog, alice: Account, bob: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "ACCOUNT_TOKENS_MAX", 2)
+    await catalog.tokens.create(alice)
+    await catalog.tokens.create(alice)
+    with pytest.raises(LimitExceeded, match="too many tokens"):
+        await catalog.tokens.create(alice)
+    await catalog.tokens.create(bob)
+
+
+async def test_a_token_of_another_account_is_not_revoked_as_ones_own(
+    catalog: Catalog, alice: Account, bob: Account
+) -> None:
+    await catalog.tokens.create(alice)
+    [info] = await catalog.tokens.list()
+    with pytest.raises(NotFound):
+        await catalog.tokens.revoke(info.id, of=bob)
+    await catalog.tokens.revoke(info.id, of=alice)

@@ -138,6 +138,26 @@ async def test_a_token_and_a_password_are_in_no_line_of_the_log_and_in_no_error(
     assert len(server.lines()) >= 10
 
 
+async def test_a_password_and_a_new_token_are_seen_by_nobody_but_who_asked_for_them(tmp_path: Path) -> None:
+    json_type = {"Content-Type": "application/json"}
+    async with watched(tmp_path / "served") as server:
+        own = json.loads(await log_in(server, PASSWORD))["accessToken"]
+        bearer = {**json_type, "Authorization": f"Bearer {own}"}
+        made = json.loads(await server.ask("POST", "/accounts/me/tokens", bearer, b'{"scopes": ["accounts:manage"]}'))
+        other = "canary-of-another-password"
+        for old, new in ((PASSWORD + "-wrong", other), (PASSWORD, "short7"), (PASSWORD, other)):
+            body = json.dumps({"password": old, "newPassword": new}).encode()
+            await server.ask("PUT", "/accounts/me/password", bearer, body)
+        await server.ask("PUT", "/accounts/me/password", bearer, json.dumps({"password": {other: other}}).encode())
+        await server.ask("DELETE", f"/accounts/me/tokens/{made['token']}", bearer)
+        await server.ask(
+            "POST", f"/accounts/me/tokens?{made['token']}", bearer, json.dumps({"scopes": [other]}).encode()
+        )
+    assert [status for status, _ in server.refused] == [403, 400, 400, 404, 400]
+    assert_unseen(server.log, own, made["token"], PASSWORD, other, "short7")
+    assert_unseen(b"".join(content for _, content in server.refused), own, made["token"], PASSWORD, "short7")
+
+
 async def test_a_request_that_crashes_shows_its_trace_without_secrets_and_tells_the_client_nothing(
     tmp_path: Path,
 ) -> None:

@@ -1,0 +1,25 @@
+"""The rows of the table of routes that are about accounts and their tokens."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from catalog.scopes import Scope
+from repo_server.handlers import accounts, tokens
+from repo_server.needs import ADMIN, OfNode, Who
+from repo_server.route import Route
+
+_OWN: Final = OfNode(Who.ACCOUNT, Scope.ACCOUNTS_MANAGE)
+
+ACCOUNT_ROUTES: Final = (
+    Route("PUT", "/accounts/me/password", accounts.put_password, "change one's password", _OWN),
+    Route("GET", "/accounts/me/tokens", tokens.get_tokens, "one's tokens", _OWN),
+    Route("POST", "/accounts/me/tokens", tokens.post_token, "make a token", _OWN),
+    Route("DELETE", "/accounts/me/tokens/{token_id}", tokens.delete_token, "end a token at once", _OWN),
+    Route("GET", "/accounts", accounts.get_accounts, "the accounts", ADMIN),
+    Route("POST", "/accounts", accounts.post_account, "make an account", ADMIN),
+    Route("GET", "/accounts/{account}", accounts.get_account, "one account", ADMIN),
+    Route("PATCH", "/accounts/{account}", accounts.patch_account, "disable, enable, promote it", ADMIN),
+    Route("GET", "/accounts/{account}/tokens", accounts.get_tokens_of, "its tokens", ADMIN),
+    Route("DELETE", "/accounts/{account}/tokens/{token_id}", accounts.delete_token_of, "end one of them", ADMIN),
+)

@@ -1,0 +1,162 @@
+"""The accounts of the node, for administrators; and the password, for whoever it belongs to."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final, Literal
+
+from aiohttp import web
+from pydantic import SecretStr
+
+from catalog.accounts import Account, AccountKind, Accounts
+from opendatafabric.errors import AccessDenied, AuthenticationRequired, MalformedInput
+from opendatafabric.names import AccountName
+from repo_server.account_states import AccountState, TokenState, plain_account, plain_token
+from repo_server.body_forms import JsonBody, read_body
+from repo_server.gate import CALLER
+from repo_server.openapi.described import JSON, Body, Parameter, Tag, describes, empty, json
+from repo_server.problems import json_response
+from repo_server.services import SERVICES, Services
+
+_ACCOUNT: Final = "account"
+_LISTED: Final = 100
+_LISTED_MAX: Final = 1_000
+
+
+class NewAccount(JsonBody):
+    """``password`` lets a user log in with it."""
+
+    account_name: str
+    kind: Literal["user", "organization"] = "user"
+    password: SecretStr | None = None
+    is_admin: bool = False
+
+
+class AccountChange(JsonBody):
+    """What is not said stays."""
+
+    password: SecretStr | None = None
+    is_admin: bool | None = None
+    disabled: bool | None = None
+
+
+class PasswordChange(JsonBody):
+    """``password`` is the one before."""
+
+    password: SecretStr
+    new_password: SecretStr
+
+
+_AFTER: Final = Parameter("after", "only accounts after this name", value="alice")
+_LIMIT: Final = Parameter("limit", f"at most so many; {_LISTED} if not given", {"type": "integer"}, value=10)
+
+
+@describes(Tag.REPOSITORY, json(list[AccountState]), parameters=(_AFTER, _LIMIT), shown=True)
+async def get_accounts(request: web.Request) -> web.StreamResponse:
+    """``GET /accounts``, by name; ``Link`` leads to the rest."""
+    limit = _limit(request)
+    found = await _accounts(request).list(after=request.query.get("after", ""), limit=limit + 1)
+    headers = {}
+    if len(found) > limit:
+        rest = request.rel_url.update_query(after=found[limit - 1].name[:], limit=limit)
+        headers["Link"] = f'<{rest}>; rel="next"'
+    return json_response([plain_account(account) for account in found[:limit]], headers=headers)
+
+
+@describes(
+    Tag.REPOSITORY,
+    json(AccountState, HTTPStatus.CREATED),
+    refuses=(HTTPStatus.CONFLICT, HTTPStatus.NOT_IMPLEMENTED),
+    body=Body({JSON: NewAccount}, {"accountName": "carol"}),
+    shown=True,
+)
+async def post_account(request: web.Request) -> web.StreamResponse:
+    """``POST /accounts``."""
+    wanted = await read_body(request, NewAccount)
+    made = await _accounts(request).create(
+        AccountName(wanted.account_name),
+        password=None if wanted.password is None else wanted.password.get_secret_value(),
+        is_admin=wanted.is_admin,
+        kind=AccountKind(wanted.kind),
+    )
+    return json_response(plain_account(made), status=HTTPStatus.CREATED)
+
+
+@describes(Tag.REPOSITORY, json(AccountState), refuses=(HTTPStatus.NOT_FOUND,), shown=True)
+async def get_account(request: web.Request) -> web.StreamResponse:
+    """``GET /accounts/{account}``."""
+    return json_response(plain_account(await _named(request)))
+
+
+@describes(
+    Tag.REPOSITORY,
+    json(AccountState),
+    refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.NOT_IMPLEMENTED),
+    body=Body({JSON: AccountChange}, {"disabled": True}),
+)
+async def patch_account(request: web.Request) -> web.StreamResponse:
+    """``PATCH /accounts/{account}``: its password, whether it administers, whether it is disabled."""
+    account, wanted = await _named(request), await read_body(request, AccountChange)
+    accounts = _accounts(request)
+    if wanted.is_admin is not None:
+        account = await accounts.set_admin(account.name, is_admin=wanted.is_admin)
+    if wanted.disabled is not None:
+        account = await (accounts.disable if wanted.disabled else accounts.enable)(account.name)
+    if wanted.password is not None:
+        account = await _set_password(request.app[SERVICES], account, wanted.password)
+    return json_response(plain_account(account))
+
+
+@describes(Tag.REPOSITORY, json(list[TokenState]), refuses=(HTTPStatus.NOT_FOUND,), shown=True)
+async def get_tokens_of(request: web.Request) -> web.StreamResponse:
+    """``GET /accounts/{account}/tokens``."""
+    services, account = request.app[SERVICES], await _named(request)
+    found = await services.catalog.tokens.list(account)
+    return json_response([plain_token(info, services.now()) for info in found])
+
+
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=(HTTPStatus.NOT_FOUND,))
+async def delete_token_of(request: web.Request) -> web.StreamResponse:
+    """``DELETE /accounts/{account}/tokens/{token_id}``."""
+    tokens = request.app[SERVICES].catalog.tokens
+    await tokens.revoke(request.match_info["token_id"], of=await _named(request))
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+@describes(
+    Tag.REPOSITORY,
+    empty(HTTPStatus.NO_CONTENT),
+    body=Body({JSON: PasswordChange}, {"password": "the one before", "newPassword": "another one"}),
+)
+async def put_password(request: web.Request) -> web.StreamResponse:
+    """``PUT /accounts/me/password``: with the one before, so that a token alone does not suffice."""
+    account = request[CALLER].account
+    assert account is not None  # nobody else is let through
+    wanted = await read_body(request, PasswordChange)
+    try:
+        await _accounts(request).check_password(account.name, wanted.password.get_secret_value())
+    except AuthenticationRequired:
+        raise AccessDenied("the password is another one") from None
+    await _set_password(request.app[SERVICES], account, wanted.new_password)
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def _set_password(services: Services, account: Account, password: SecretStr) -> Account:
+    changed = await services.catalog.accounts.set_password(account.name, password.get_secret_value())
+    await services.catalog.browser_sessions.end_all(account)
+    return changed
+
+
+def _limit(request: web.Request) -> int:
+    text = request.query.get("limit", str(_LISTED))
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= _LISTED_MAX):
+        raise MalformedInput(f"limit is a number from 1 to {_LISTED_MAX}", found=text[:100])
+    return int(text)
+
+
+async def _named(request: web.Request) -> Account:
+    return await _accounts(request).find(AccountName(request.match_info[_ACCOUNT]))
+
+
+def _accounts(request: web.Request) -> Accounts:
+    return request.app[SERVICES].catalog.accounts
