@@ -1,27 +1,27 @@
-"""``odf account``: the accounts of a server, on the machine where its repository lies."""
+"""``odf account``: the accounts of a server, where its repository lies, or as an administrator from elsewhere."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import typer
 
-from catalog.accounts import Account, AccountKind, Accounts
-from catalog.catalog import Catalog
+from catalog.account_changes import AccountChange
+from catalog.accounts import AccountKind
 from catalog.scopes import Scope
+from cli.account_places import NewAccount, with_accounts
 from cli.catalogs import catalog_of
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
 from cli.secret_input import read_secret
-from cli.tokens import Expires, expires_at
+from cli.tokens import Expires, ends_at, lasts_s
 from opendatafabric.names import AccountName
-from repo_server.account_states import plain_account
+from repo_server.account_states import AccountState
 
 IS_GROUP = True
 app = typer.Typer(
-    help="""Make, list, disable and enable accounts, on the machine of the server.
+    help="""Make, list, disable and enable accounts, on the machine of the server; with --repo URL for administrators.
 
 \b
 Example:
@@ -32,7 +32,6 @@ Example:
 
 COLUMNS: Final = ("ACCOUNT", "KIND", "ID", "PASSWORD", "STATE")
 Name = Annotated[str, typer.Argument(metavar="NAME")]
-T = TypeVar("T")
 
 
 @app.command()
@@ -51,13 +50,7 @@ def bootstrap(
         odf account bootstrap --repo my-repository
         odf account bootstrap alice --expires 1d
     """
-    account_name, ends = AccountName(name), expires_at(repository, expires)
-
-    async def work(catalog: Catalog) -> str:
-        account = await catalog.accounts.bootstrap(account_name)
-        return await catalog.tokens.create(account, [Scope.ADMIN], expires_at=ends)
-
-    text = _with(repository, work)
+    text = asyncio.run(_bootstrap(repository, AccountName(name), ends_at(repository, lasts_s(expires))))
     if as_json:
         print_json({"account": name, "token": text})
     else:
@@ -82,11 +75,8 @@ def create(
     """
     given = read_secret("Password", twice=True) if password else None
     kind = AccountKind.ORGANIZATION if organization else AccountKind.USER
-    _change(
-        repository,
-        lambda accounts: accounts.create(AccountName(name), password=given, is_admin=admin, kind=kind),
-        as_json=as_json,
-    )
+    new = NewAccount(AccountName(name), kind, admin, given)
+    _print(with_accounts(repository, lambda place: place.create(new)), as_json=as_json)
 
 
 @app.command("list")
@@ -97,9 +87,9 @@ def list_(repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
     Example:
         odf account list --repo my-repository
     """
-    found = _with(repository, lambda catalog: catalog.accounts.list())
+    found = with_accounts(repository, lambda place: place.accounts())
     if as_json:
-        print_json([plain_account(account) for account in found])
+        print_json(found)
     else:
         print_table(COLUMNS, [_cells(account) for account in found])
 
@@ -112,7 +102,7 @@ def show(name: Name, repository: RepositoryOption = ".", as_json: AsJson = False
     Example:
         odf account show alice --repo my-repository
     """
-    _change(repository, lambda accounts: accounts.find(AccountName(name)), as_json=as_json)
+    _print(with_accounts(repository, lambda place: place.show(AccountName(name))), as_json=as_json)
 
 
 @app.command("set-password")
@@ -125,8 +115,7 @@ def set_password(name: Name, repository: RepositoryOption = ".", as_json: AsJson
     Example:
         odf account set-password alice --repo my-repository < password.txt
     """
-    password = read_secret("New password", twice=True)
-    _change(repository, lambda accounts: accounts.set_password(AccountName(name), password), as_json=as_json)
+    _change(repository, name, AccountChange(password=read_secret("New password", twice=True)), as_json=as_json)
 
 
 @app.command()
@@ -137,7 +126,7 @@ def disable(name: Name, repository: RepositoryOption = ".", as_json: AsJson = Fa
     Example:
         odf account disable mallory --repo my-repository
     """
-    _change(repository, lambda accounts: accounts.disable(AccountName(name)), as_json=as_json)
+    _change(repository, name, AccountChange(disabled=True), as_json=as_json)
 
 
 @app.command()
@@ -148,7 +137,7 @@ def enable(name: Name, repository: RepositoryOption = ".", as_json: AsJson = Fal
     Example:
         odf account enable mallory --repo my-repository
     """
-    _change(repository, lambda accounts: accounts.enable(AccountName(name)), as_json=as_json)
+    _change(repository, name, AccountChange(disabled=False), as_json=as_json)
 
 
 @app.command("make-admin")
@@ -159,7 +148,7 @@ def make_admin(name: Name, repository: RepositoryOption = ".", as_json: AsJson =
     Example:
         odf account make-admin alice --repo my-repository
     """
-    _change(repository, lambda accounts: accounts.set_admin(AccountName(name), is_admin=True), as_json=as_json)
+    _change(repository, name, AccountChange(is_admin=True), as_json=as_json)
 
 
 @app.command("unmake-admin")
@@ -170,27 +159,26 @@ def unmake_admin(name: Name, repository: RepositoryOption = ".", as_json: AsJson
     Example:
         odf account unmake-admin alice --repo my-repository
     """
-    _change(repository, lambda accounts: accounts.set_admin(AccountName(name), is_admin=False), as_json=as_json)
+    _change(repository, name, AccountChange(is_admin=False), as_json=as_json)
 
 
-def _change(repository: str, change: Callable[[Accounts], Awaitable[Account]], *, as_json: bool) -> None:
-    """Do something with an account, and show what it is then."""
-    account = _with(repository, lambda catalog: change(catalog.accounts))
+async def _bootstrap(repository: str, name: AccountName, ends: float | None) -> str:
+    async with catalog_of(repository) as catalog:
+        account = await catalog.accounts.bootstrap(name)
+        return await catalog.tokens.create(account, [Scope.ADMIN], expires_at=ends)
+
+
+def _change(repository: str, name: str, change: AccountChange, *, as_json: bool) -> None:
+    _print(with_accounts(repository, lambda place: place.change(AccountName(name), change)), as_json=as_json)
+
+
+def _print(account: AccountState, *, as_json: bool) -> None:
     if as_json:
-        print_json(plain_account(account))
+        print_json(account)
     else:
         print_line("  ".join(_cells(account)))
 
 
-def _with(repository: str, work: Callable[[Catalog], Awaitable[T]]) -> T:
-    async def opened() -> T:
-        async with catalog_of(repository) as catalog:
-            return await work(catalog)
-
-    return asyncio.run(opened())
-
-
-def _cells(account: Account) -> tuple[str, ...]:
-    plain = plain_account(account)
-    state = "disabled" if account.disabled else "administrator" if account.is_admin else "enabled"
-    return plain["accountName"], plain["kind"], plain["id"], "yes" if account.has_password else "no", state
+def _cells(account: AccountState) -> tuple[str, ...]:
+    state = "disabled" if account["disabled"] else "administrator" if account["isAdmin"] else "enabled"
+    return account["accountName"], account["kind"], account["id"], "yes" if account["hasPassword"] else "no", state

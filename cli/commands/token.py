@@ -1,26 +1,22 @@
-"""``odf token``: access tokens of the accounts of a server, made where the server's repository lies."""
+"""``odf token``: access tokens of the accounts of a server, where its repository lies, or one's own from elsewhere."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from dataclasses import dataclass
 from typing import Annotated, Final
 
 import typer
 
-from catalog.scopes import DEFAULT_SCOPES, Patterns, Scope, parse_patterns
-from catalog.tokens import TokenInfo
-from cli.catalogs import catalog_of
+from catalog.scopes import DEFAULT_SCOPES, Scope, parse_patterns
+from cli.account_places import NewToken, with_accounts
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
-from cli.tokens import NEVER, Expires, expires_at
+from cli.tokens import NEVER, Expires, lasts_s
 from opendatafabric.names import AccountName
-from repo_server.account_states import plain_token
+from repo_server.account_states import TokenState
 
 IS_GROUP = True
 app = typer.Typer(
-    help="""Make, list and revoke access tokens, on the machine of the server.
+    help="""Make, list and revoke access tokens, on the machine of the server, or with --repo URL one's own there.
 
 \b
 Example:
@@ -56,13 +52,13 @@ def create(
         odf token create robot --scope datasets:read --expires 30d
         odf token create robot --dataset alice/weather --dataset "alice/net.*"
     """
-    wanted = _Wanted(
+    new = NewToken(
         AccountName(account),
         frozenset(map(Scope.from_text, scopes or ())) or DEFAULT_SCOPES,
         parse_patterns(datasets or ()),
-        expires_at(repository, expires),
+        lasts_s(expires),
     )
-    text = asyncio.run(_create(repository, wanted))
+    text = with_accounts(repository, lambda place: place.create_token(new))
     if as_json:
         print_json({"account": account, "token": text})
     else:
@@ -81,11 +77,12 @@ def list_(
     Example:
         odf token list alice --repo my-repository
     """
-    infos = asyncio.run(_list(repository, None if account is None else AccountName(account)))
+    name = None if account is None else AccountName(account)
+    found = with_accounts(repository, lambda place: place.tokens(name))
     if as_json:
-        print_json([plain_token(info, time.time()) for info in infos])
+        print_json(found)
     else:
-        print_table(COLUMNS, [_cells(info) for info in infos])
+        print_table(COLUMNS, map(_cells, found))
 
 
 @app.command()
@@ -100,43 +97,14 @@ def revoke(
     Example:
         odf token revoke 8c5e3a52-7c1e-4a53-a8a4-0c6f3b0e9d11 --repo my-repository
     """
-    asyncio.run(_revoke(repository, token_id))
+    with_accounts(repository, lambda place: place.revoke_token(token_id))
     if as_json:
         print_json({"revoked": token_id})
     else:
         print_line(f"revoked {token_id}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """The token that is asked for."""
-
-    account: AccountName
-    scopes: frozenset[Scope]
-    datasets: Patterns
-    expires_at: float | None
-
-
-async def _create(repository: str, wanted: _Wanted) -> str:
-    async with catalog_of(repository) as catalog:
-        account = await catalog.accounts.find_or_create(wanted.account)
-        return await catalog.tokens.create(
-            account, wanted.scopes, datasets=wanted.datasets, expires_at=wanted.expires_at
-        )
-
-
-async def _list(repository: str, name: AccountName | None) -> list[TokenInfo]:
-    async with catalog_of(repository) as catalog:
-        return await catalog.tokens.list(None if name is None else await catalog.accounts.find(name))
-
-
-async def _revoke(repository: str, token_id: str) -> None:
-    async with catalog_of(repository) as catalog:
-        await catalog.tokens.revoke(token_id)
-
-
-def _cells(info: TokenInfo) -> tuple[str, ...]:
-    plain = plain_token(info, time.time())
-    scopes, datasets = ",".join(plain["scopes"]), ",".join(plain["datasets"]) or "all"
-    ends, used = plain["expiresAt"] or NEVER, plain["lastUsedAt"] or NEVER
-    return plain["id"], plain["account"], scopes, datasets, plain["createdAt"], ends, used, plain["state"]
+def _cells(token: TokenState) -> tuple[str, ...]:
+    scopes, datasets = ",".join(token["scopes"]), ",".join(token["datasets"]) or "all"
+    ends, used = token["expiresAt"] or NEVER, token["lastUsedAt"] or NEVER
+    return token["id"], token["account"], scopes, datasets, token["createdAt"], ends, used, token["state"]

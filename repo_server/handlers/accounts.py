@@ -8,6 +8,7 @@ from typing import Final, Literal
 from aiohttp import web
 from pydantic import SecretStr
 
+from catalog.account_changes import AccountChange, change_account
 from catalog.accounts import Account, AccountKind, Accounts
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, MalformedInput
 from opendatafabric.names import AccountName
@@ -16,7 +17,7 @@ from repo_server.body_forms import JsonBody, read_body
 from repo_server.gate import CALLER
 from repo_server.openapi.described import JSON, Body, Parameter, Tag, describes, empty, json
 from repo_server.problems import json_response
-from repo_server.services import SERVICES, Services
+from repo_server.services import SERVICES
 
 _ACCOUNT: Final = "account"
 _LISTED: Final = 100
@@ -32,7 +33,7 @@ class NewAccount(JsonBody):
     is_admin: bool = False
 
 
-class AccountChange(JsonBody):
+class WantedChange(JsonBody):
     """What is not said stays."""
 
     password: SecretStr | None = None
@@ -92,19 +93,14 @@ async def get_account(request: web.Request) -> web.StreamResponse:
     Tag.REPOSITORY,
     json(AccountState),
     refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.NOT_IMPLEMENTED),
-    body=Body({JSON: AccountChange}, {"disabled": True}),
+    body=Body({JSON: WantedChange}, {"disabled": True}),
 )
 async def patch_account(request: web.Request) -> web.StreamResponse:
     """``PATCH /accounts/{account}``: its password, whether it administers, whether it is disabled."""
-    account, wanted = await _named(request), await read_body(request, AccountChange)
-    accounts = _accounts(request)
-    if wanted.is_admin is not None:
-        account = await accounts.set_admin(account.name, is_admin=wanted.is_admin)
-    if wanted.disabled is not None:
-        account = await (accounts.disable if wanted.disabled else accounts.enable)(account.name)
-    if wanted.password is not None:
-        account = await _set_password(request.app[SERVICES], account, wanted.password)
-    return json_response(plain_account(account))
+    account, wanted = await _named(request), await read_body(request, WantedChange)
+    password = None if wanted.password is None else wanted.password.get_secret_value()
+    change = AccountChange(wanted.is_admin, wanted.disabled, password)
+    return json_response(plain_account(await change_account(request.app[SERVICES].catalog, account.name, change)))
 
 
 @describes(Tag.REPOSITORY, json(list[TokenState]), refuses=(HTTPStatus.NOT_FOUND,), shown=True)
@@ -137,14 +133,9 @@ async def put_password(request: web.Request) -> web.StreamResponse:
         await _accounts(request).check_password(account.name, wanted.password.get_secret_value())
     except AuthenticationRequired:
         raise AccessDenied("the password is another one") from None
-    await _set_password(request.app[SERVICES], account, wanted.new_password)
+    change = AccountChange(password=wanted.new_password.get_secret_value())
+    await change_account(request.app[SERVICES].catalog, account.name, change)
     return web.Response(status=HTTPStatus.NO_CONTENT)
-
-
-async def _set_password(services: Services, account: Account, password: SecretStr) -> Account:
-    changed = await services.catalog.accounts.set_password(account.name, password.get_secret_value())
-    await services.catalog.browser_sessions.end_all(account)
-    return changed
 
 
 def _limit(request: web.Request) -> int:
