@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from catalog.scopes import Scope
-from repo_server.handlers import accounts, tokens
+from repo_server.handlers import accounts, members, tokens
 from repo_server.needs import ADMIN, OfNode, Who
 from repo_server.route import Route
 
@@ -22,4 +22,7 @@ ACCOUNT_ROUTES: Final = (
     Route("PATCH", "/accounts/{account}", accounts.patch_account, "disable, enable, promote it", ADMIN),
     Route("GET", "/accounts/{account}/tokens", accounts.get_tokens_of, "its tokens", ADMIN),
     Route("DELETE", "/accounts/{account}/tokens/{token_id}", accounts.delete_token_of, "end one of them", ADMIN),
+    Route("GET", "/accounts/{account}/members", members.get_members, "the members of an organisation", _OWN),
+    Route("PUT", "/accounts/{account}/members/{member}", members.put_member, "give a member a role", _OWN),
+    Route("DELETE", "/accounts/{account}/members/{member}", members.delete_member, "end a membership", _OWN),
 )
