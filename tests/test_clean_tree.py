@@ -15,6 +15,7 @@ PATTERNS = {
     "a path of one machine": r"(?<![a-zA-Z0-9_./:])/(?:wor" r"k|roo" r"t|hom" r"e/[a-z]+|User" r"s)/",
     "a package index": r"(?:py" r"pi\.org|files\.python" r"hosted|registry\.npm" r"js|index" r"-url[\s=]+http)",
     "a private key": r"-----BEGIN [A-Z ]*PRIVATE " r"KEY-----",
+    "a merge that was left open": r"^(?:<<<<<<" r"< |>>>>>>" r"> )",
     "a cloud key": r"\bAKI" r"A[0-9A-Z]{16}\b",
 }
 # The format's vectors hold paths and keys as data, and the one documented example of a token is public.
