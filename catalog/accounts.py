@@ -30,36 +30,58 @@ RESERVED_NAMES: Final = frozenset(
     {
         "accounts",
         "activity",
+        "admin",
         "api",
         "assets",
         "asyncapi",
+        "audit",
         "datasets",
+        "docs",
+        "errors",
         "events",
+        "feed",
+        "feeds",
         "graphql",
+        "harvest",
         "health",
         "info",
         "ipfs",
         "ipns",
+        "jobs",
+        "lineage",
         "login",
         "logout",
         "me",
         "metrics",
         "openapi",
-        "openapi.json",
         "organizations",
         "pages",
         "platform",
+        "query",
+        "quotas",
         "routing",
+        "rss",
         "search",
+        "settings",
         "static",
         "system",
         "teams",
         "tokens",
         "ui-config",
         "v",
+        "verify",
+        "webhooks",
     }
 )
 """First parts of paths that are the node's own: the datasets of such an account could not be reached."""
+
+_RESERVED_ENDINGS: Final = (".html", ".ico", ".json", ".txt", ".xml")
+"""Files that programs ask for at the root of a server."""
+
+
+def is_reserved(name: AccountName) -> bool:
+    """Whether no account may be called so, for paths of the node begin like that."""
+    return name.folded in RESERVED_NAMES or name.folded.endswith(_RESERVED_ENDINGS)
 
 
 class AccountKind(Enum):
@@ -105,7 +127,7 @@ class Accounts:
             MalformedInput: a password that is too short or not ASCII.
             UnsupportedOperation: an organisation that logs in or administers.
         """
-        if name.folded in RESERVED_NAMES:
+        if is_reserved(name):
             raise MalformedIdentifier(f"no account can be called {name}", hint="paths of the node begin like that")
         _check_kind(name, kind, may_log_in=is_admin or password is not None)
         account_id = AccountId.from_text(str(new_dataset_id(secrets.token_bytes(32))))
