@@ -10,6 +10,7 @@ from catalog.accounts import Accounts
 from catalog.alerts import Alerts
 from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
+from catalog.belongings import Belongings
 from catalog.browser_sessions import BrowserSessions
 from catalog.dataset_facts import DatasetFacts
 from catalog.datasets import Datasets
@@ -31,6 +32,8 @@ from catalog.standings import Standings
 from catalog.stored_tables import StoredTables
 from catalog.teams import Teams
 from catalog.tokens import Tokens
+from catalog.tombstones import Tombstones
+from catalog.transfer_offers import TransferOffers
 from catalog.watches import Watches
 
 
@@ -64,6 +67,9 @@ class Catalog:
         self.browser_sessions = BrowserSessions(database, self.accounts, now)
         self.device_logins = DeviceLogins(database, self.accounts, now)
         self.external_identities = ExternalIdentities(database, self.accounts, now)
+        self.tombstones = Tombstones(database, now)
+        self.transfer_offers = TransferOffers(database, now)
+        self.belongings = Belongings(database)
         self._database = database
 
     def version(self) -> Hashable | None:

@@ -30,10 +30,10 @@ async def reindex(
     default_owner: Account,
     default_visibility: Visibility,
 ) -> Reindexed:
-    """Know every dataset of the repository, and no others. Owner and visibility of known ones stay.
+    """Know every dataset of the repository, those that are kept out of sight, and no others.
 
-    It may run while others push: what they begin meanwhile stays known. A dataset that is new belongs to the account in
-    its name, where there is one, else to ``default_owner``.
+    Owner and visibility of known ones stay. It may run while others push: what they begin meanwhile stays known. A
+    dataset that is new belongs to the account in its name, where there is one, else to ``default_owner``.
     """
     before = await datasets.ids()
     found: set[DatasetId] = set()
@@ -45,7 +45,8 @@ async def reindex(
             owner = await _owner_of(entry, accounts, default_owner)
             await datasets.put(DatasetRecord(entry.id, entry.alias, owner.id, default_visibility))
         found.add(entry.id)
-    gone = [each for each in before - found if not await _is_there(repository, each)]
+    kept = {each.id for each in await repository.retired()}
+    gone = [each for each in before - found - kept if not await _is_there(repository, each)]
     for each in gone:
         await datasets.forget(each)
     return Reindexed(len(found), added, len(gone))

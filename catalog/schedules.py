@@ -102,6 +102,13 @@ class Schedules:
             await self._set_paused(connection, job_id, None)
             await self._begin(connection, job_id)
 
+    async def revive(self, dataset_id: DatasetId) -> None:
+        """Do again what is scheduled for a dataset that is back, but for what is paused; as ``resume``."""
+        is_active = and_(schedules.c.dataset_id == str(dataset_id), schedules.c.paused_at.is_(None))
+        async with self._database.writing() as connection:
+            for kind in (await connection.execute(select(schedules.c.kind).where(is_active))).scalars().all():
+                await self._begin(connection, JobId(kind, dataset_id))
+
     async def find(self, job_id: JobId) -> Scheduled | None:
         """The schedule of a job, if it has one."""
         query = select(schedules, jobs).join(jobs, _JOIN).where(_is(job_id))

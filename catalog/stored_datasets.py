@@ -13,14 +13,16 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
+from catalog.lifecycle_tables import retired_datasets
 from catalog.stored_files import release
 from catalog.tables import held_files, named_files, stored_datasets, stored_leases, stored_places, stored_refs
 from opendatafabric.block_ref import HEAD
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, NameCollision, RefCollision
-from storage.folders import id_in_name
+from storage.folders import RetiredDataset, id_in_name
 from storage.ipfs.table import StoredDataset
+from storage.retired import not_retired, was_deleted
 
 
 class PlaceDatasets:
@@ -63,6 +65,8 @@ class PlaceDatasets:
                 return
             if known is not None:
                 raise RefCollision(f"dataset {dataset_id} exists already", found=dataset_id)
+            if (await connection.execute(select(retired_datasets).where(self._is_retired(dataset_id)))).first():
+                raise was_deleted(dataset_id)
             await self._require_free(connection, alias)
             await connection.execute(insert(stored_datasets).values(row | _named(alias)))
 
@@ -90,6 +94,47 @@ class PlaceDatasets:
             for dataset_id in old:
                 await self._remove(connection, dataset_id)
         return old
+
+    async def retire(self, dataset_id: DatasetId) -> None:
+        """As in the protocol."""
+        async with self._database.writing() as connection:
+            if (await connection.execute(select(retired_datasets).where(self._is_retired(dataset_id)))).first():
+                return
+            found = await self._find(connection, self._is(dataset_id))
+            if found is None or found.pending:
+                raise _not_found(dataset_id)
+            row = {"place": self._place, "id": dataset_id.multibase, "alias": str(found.alias)}
+            await connection.execute(delete(stored_datasets).where(self._is(dataset_id)))
+            await connection.execute(insert(retired_datasets).values(row | {"retired_at": self._now()}))
+
+    async def restore(self, dataset_id: DatasetId, alias: DatasetAlias) -> None:
+        """As in the protocol."""
+        row = {"place": self._place, "id": dataset_id.multibase, "created_at": self._now()}
+        async with self._database.writing() as connection:
+            await self._take_retired(connection, dataset_id)
+            await self._require_free(connection, alias)
+            await connection.execute(insert(stored_datasets).values(row | _named(alias)))
+
+    async def discard(self, dataset_id: DatasetId) -> None:
+        """As in the protocol."""
+        async with self._database.writing() as connection:
+            await self._take_retired(connection, dataset_id)
+            await self._remove(connection, dataset_id)
+
+    async def retired(self) -> Sequence[RetiredDataset]:
+        """As in the protocol."""
+        query = select(retired_datasets).where(retired_datasets.c.place == self._place)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(query)).all()
+        return [RetiredDataset(_id_in(row.id), DatasetAlias.from_text(row.alias)) for row in rows]
+
+    async def _take_retired(self, connection: AsyncConnection, dataset_id: DatasetId) -> None:
+        if not (await connection.execute(delete(retired_datasets).where(self._is_retired(dataset_id)))).rowcount:
+            raise not_retired(dataset_id)
+
+    def _is_retired(self, dataset_id: DatasetId) -> ColumnElement[bool]:
+        table = retired_datasets.c
+        return (table.place == self._place) & (table.id == dataset_id.multibase)
 
     def _query(self) -> Select[Any]:
         table = stored_datasets.c
@@ -137,9 +182,13 @@ class PlaceDatasets:
 
 
 def _dataset(row: Row[Any]) -> StoredDataset:
-    dataset_id = id_in_name(row.id)
-    assert dataset_id is not None, row.id
-    return StoredDataset(dataset_id, DatasetAlias.from_text(row.alias), pending=not row.has_head)
+    return StoredDataset(_id_in(row.id), DatasetAlias.from_text(row.alias), pending=not row.has_head)
+
+
+def _id_in(name: str) -> DatasetId:
+    dataset_id = id_in_name(name)
+    assert dataset_id is not None, name
+    return dataset_id
 
 
 def _named(alias: DatasetAlias) -> dict[str, str]:

@@ -27,7 +27,7 @@ READING: Final = frozenset(
 )  # fmt: skip
 """Commands that change nothing in the repository, start what writes its deeds down itself, or do so themselves."""
 
-_CHANGES_WITH: Final = {"fsck": "repair", "gate": "wish", "visibility": "wish"}
+_CHANGES_WITH: Final = {"fsck": "repair", "gate": "wish", "visibility": "wish", "undelete": "ref"}
 """Commands that change something only when this is given."""
 
 _HARMLESS_WITH: Final = "dry_run"

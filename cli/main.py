@@ -19,7 +19,8 @@ from cli.output import print_error, print_note
 from opendatafabric.errors import OdfError
 
 COMMANDS: Final = (
-    "serve", "init", "add", "ingest", "set-watermark", "set-transform", "list", "show", "log", "tail", "lineage",
+    "serve", "init", "add", "ingest", "set-watermark", "set-transform",
+    "delete", "undelete", "rename", "transfer", "list", "show", "log", "tail", "lineage",
     "sql", "pull", "push", "schedule", "worker", "login", "account",
     "token", "role", "team", "visibility", "mirror", "verify", "report",
     "attestation", "witness", "gate", "promote", "fsck", "gc", "scrub", "audit", "backup", "restore",

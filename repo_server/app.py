@@ -15,6 +15,7 @@ from aiohttp import WSCloseCode, web
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
+from catalog.lifecycle import Lifecycle
 from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
@@ -228,6 +229,7 @@ async def _made(
         now=time.time,
         indexing=Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility),
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
+        lifecycle=Lifecycle(repository, catalog, settings.terms, time.time),
         engine=engine,
         queries=Queries(settings),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),

@@ -20,6 +20,7 @@ from pipeline.cluster import LOCAL_MASTER, check_master
 from pipeline.engine_contract.elsewhere import EnginesElsewhere, parse_engine_place
 from pipeline.worker_place import WorkerOptions
 from repo_server.account_settings import AccountSettings
+from repo_server.lifecycle_settings import LifecycleSettings
 from repo_server.limit_settings import LimitSettings
 from repo_server.login_settings import LoginSettings
 from repo_server.query_settings import QuerySettings
@@ -46,7 +47,7 @@ class MetricsAccess(Enum):
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(place)]
 
 
-class Settings(AccountSettings, LoginSettings, LimitSettings, QuerySettings):
+class Settings(AccountSettings, LoginSettings, LimitSettings, LifecycleSettings, QuerySettings):
     """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")

@@ -113,6 +113,11 @@ ERROR_TYPES: Final[Mapping[str, ErrorType]] = {
     ),
     "not-found": ErrorType("something asked for by name is not there", "check the spelling", HTTPStatus.NOT_FOUND),
     "dataset-not-found": ErrorType("no such dataset, or none that you may see", "`odf list`; log in if it is private"),
+    "dataset-gone": ErrorType(
+        "a dataset that lay under this name, and does no more",
+        "the message says what became of it; [undelete it, or use its new name](../how-to/delete-rename-transfer.md)",
+        HTTPStatus.GONE,
+    ),
     "block-not-found": ErrorType("no block of that hash", "the chain is incomplete: pull again"),
     "object-not-found": ErrorType("no object of that physical hash", "the dataset is incomplete: pull again"),
     "ref-not-found": ErrorType("the dataset has no such head", "nothing was pushed yet"),
@@ -121,6 +126,14 @@ ERROR_TYPES: Final[Mapping[str, ErrorType]] = {
     ),
     "conflict": ErrorType("the world is not what you believed", "look again, then repeat", HTTPStatus.CONFLICT),
     "ref-conflict": ErrorType("another writer moved the head first", "pull, then push again"),
+    "precondition-failed": ErrorType(
+        "the head in `If-Match` is not the one that is there",
+        "look at what has changed, then repeat",
+        HTTPStatus.PRECONDITION_FAILED,
+    ),
+    "precondition-required": ErrorType(
+        "a request that has to say which head it is for", "send `If-Match`", HTTPStatus.PRECONDITION_REQUIRED
+    ),
     "chains-diverged": ErrorType(
         "neither chain is the beginning of the other", "decide which one holds; `--force` replaces the other"
     ),

@@ -20,10 +20,12 @@ from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName, DatasetName
 from repo_server.directory import Hosted
+from repo_server.former_names import told_of
 from repo_server.identity import ANONYMOUS, NO_TOKEN, Caller
 from repo_server.needs import Needs, OfDataset, OfNode, Who
 from repo_server.problems import Refused as Refused  # noqa: PLC0414  handlers take it from here
 from repo_server.problems import message, plain
+from repo_server.reference_routes import speaks_as_reference
 from repo_server.services import SERVICES, Services
 from repo_server.sessions import browsing_caller
 
@@ -132,6 +134,10 @@ async def _visit(request: web.Request, needs: OfDataset) -> Visit:
         _refuse_bad_token(found.caller)
         if hosted is None or pending:
             return Visit(found.services, found.caller, found.alias, None)
+    if hosted is None and not speaks_as_reference(request):
+        gone = await told_of(found.services, found.alias, found.caller)
+        if gone is not None:
+            raise gone
     if hosted is None or (pending and not needs.pending):
         raise Refused(web.Response(status=HTTPStatus.NOT_FOUND))
     if pending:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opendatafabric.errors import MalformedInput, PeerUnavailable
+from opendatafabric.errors import Conflict, DatasetNotFound, MalformedInput, PeerUnavailable
 
 
 class UnsupportedMediaType(MalformedInput):
@@ -33,3 +33,21 @@ class ServerBusy(PeerUnavailable):
     """As much goes on here as may at once."""
 
     code = "server-busy"
+
+
+class Gone(DatasetNotFound):
+    """A dataset that lay under this name, and does no more."""
+
+    code = "dataset-gone"
+
+
+class PreconditionFailed(Conflict):
+    """The head that a request is for is not the one that is there."""
+
+    code = "precondition-failed"
+
+
+class PreconditionRequired(MalformedInput):
+    """A request that has to say which head it is for."""
+
+    code = "precondition-required"

@@ -20,15 +20,13 @@ from repo_server.error_table import status_of
 from repo_server.http_errors import ServerBusy
 from repo_server.logs import REQUESTS, SERVER
 from repo_server.problems import Refused, json_response, plain, problem, refusal_as_problem
+from repo_server.reference_routes import speaks_as_reference
 from repo_server.services import SERVICES
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 REQUEST_ID: Final = "X-Request-Id"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _CLIENT_GONE: Final = 499
-REFERENCE_HANDLERS: Final[web.AppKey[set[object]]] = web.AppKey("reference_handlers", set[object])
-"""What answers the routes that the reference has too."""
-
 _PROCESS: Final = secrets.token_hex(4)
 _NUMBERS: Final = itertools.count(1)
 _EXPOSED: Final = "ETag, Content-Range, Accept-Ranges, Location, Upload-Offset, Upload-Length, X-Request-Id"
@@ -107,11 +105,6 @@ async def _handled(request: web.Request, handler: Handler, request_id: str) -> w
         return refused.response if bare else refusal_as_problem(refused.response, request_id)
     except web.HTTPException as error:
         return _of_the_router(error)
-
-
-def speaks_as_reference(request: web.Request) -> bool:
-    """Whether clients of the reference call this route, and know its refusals in their own form."""
-    return request.match_info.handler in request.app[REFERENCE_HANDLERS]
 
 
 def _of_the_router(error: web.HTTPException) -> web.Response:

@@ -27,6 +27,7 @@ from repo_server.handlers import (
     health,
     ingest,
     ipfs,
+    lifecycle,
     mirrors,
     openapi,
     reports,
@@ -39,15 +40,16 @@ from repo_server.handlers import (
     verification,
 )
 from repo_server.login_routes import LOGIN_ROUTES
-from repo_server.middleware import REFERENCE_HANDLERS
 from repo_server.needs import ADMIN, ANYONE, UNASKED, OfDataset, OfNode, Who
 from repo_server.query_routes import LOOK_ROUTES, QUERY_ROUTES
+from repo_server.reference_routes import REFERENCE_HANDLERS
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
 from verify.attestation.document import KEYS_PATH
 
 _SENDING: Final = OfDataset(Access.WRITE, pending=True)
 _SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_PUSH)
+_MANAGING: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_MANAGE)
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
 
 NODE_ROUTES: Final = (
@@ -72,6 +74,12 @@ NODE_ROUTES: Final = (
     Route("GET", "/system/health", health.get_health, "that the process answers", UNASKED),
     Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used", UNASKED),
     Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators", ADMIN),
+    Route("GET", "/system/transfers", lifecycle.get_offers, "datasets offered to or by the caller", _MANAGING),
+    Route("POST", "/system/transfers/{did}", lifecycle.take_offer, "take a dataset that is offered", _MANAGING),
+    Route("DELETE", "/system/transfers/{did}", lifecycle.decline_offer, "decline it", _MANAGING),
+    Route("GET", "/system/deleted", lifecycle.get_deleted, "deleted datasets that may come back", _MANAGING),
+    Route("POST", "/system/deleted/{did}", lifecycle.undelete_dataset, "bring a deleted dataset back", _MANAGING),
+    Route("DELETE", "/system/deleted/{did}", lifecycle.purge_dataset, "give it up for good", _MANAGING),
     Route("GET", "/system/schemas/{schema}", reports.get_schema, "the JSON Schema of verification reports", UNASKED),
     Route(
         "GET",
@@ -131,6 +139,10 @@ DATASET_ROUTES: Final = (
     Route("GET", "/verify/{run}", verification.get_run, "how that run stands", Access.READ),
     Route("GET", "/verify/{run}/events", verification.get_events, "the same as it goes on (SSE)", Access.READ),
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset", Access.READ),
+    Route("DELETE", "", lifecycle.delete_dataset, "delete the dataset, or say what depends on it", Access.OWN),
+    Route("PATCH", "", lifecycle.rename_dataset, "give the dataset another name", Access.OWN),
+    Route("POST", "/transfer", lifecycle.offer_dataset, "offer the dataset to another account", Access.OWN),
+    Route("DELETE", "/transfer", lifecycle.withdraw_offer, "offer it no longer", Access.OWN),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)", Access.READ),
     Route(
         "GET",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from catalog.catalog import Catalog
+from catalog.lifecycle import Lifecycle
 from pipeline.ingest import Engine
 from repo_server.audit_queue import AuditQueue
 from repo_server.background.indexing import Indexing
@@ -43,6 +44,7 @@ class Services:
     ingests: Ingests
     indexing: Indexing
     queries: Queries
+    lifecycle: Lifecycle
     engine: Engine
     """What strangers wrote is computed there."""
     base_url: str = ""
@@ -57,6 +59,8 @@ class Services:
     """Set where the server provides for IPFS."""
     pulls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     pushes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    lineage: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    """Held by who reads every chain of the repository."""
     packs: LocalDerivedStore | None = None
     """Finished answers to long pulls, shared with all processes on this repository; absent when none are kept."""
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)

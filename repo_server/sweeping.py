@@ -73,6 +73,10 @@ async def sweep(services: Services) -> None:
     await services.catalog.ingest_plans.forget(older_than_s=settings.ingest_key_s)
     if services.packs is not None:
         await services.packs.sweep(unused_for_s=_PACKS_UNUSED_S, now=now)
+    await services.lifecycle.finish_begun()
+    given_up = await services.lifecycle.expire()
+    if given_up:
+        SERVER.info("%d datasets that were deleted are gone for good", given_up)
     removed = await services.repository.sweep(unused_for_s=settings.pending_lease_s, now=now)
     if removed:
         SERVER.info("removed %d datasets whose first push never ended", len(removed))

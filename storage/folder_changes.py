@@ -18,7 +18,7 @@ from opendatafabric.block_ref import HEAD
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 from opendatafabric.layout import FOLDERS, INFO, REFS
-from storage.folders import ID_NAME
+from storage.folders import ID_NAME, kept_place
 from storage.local import durable
 
 _CREATING: Final = ".creating-"
@@ -79,6 +79,29 @@ def hide(root: Path, path: Path) -> Path:
     hidden = root / (_DELETED + secrets.token_hex(8))
     path.rename(hidden)
     _flush(path.parent)
+    return hidden
+
+
+def retire(root: Path, path: Path, alias: DatasetAlias, dataset_id: DatasetId) -> None:
+    """Take a dataset from sight as it is."""
+    write_identity(path, alias, dataset_id)
+    path.rename(kept_place(root, dataset_id))
+    for parent in {path.parent, root}:
+        _flush(parent)
+
+
+def restore(root: Path, path: Path, alias: DatasetAlias, dataset_id: DatasetId) -> None:
+    """Bring it back, as the folder ``path``."""
+    kept = kept_place(root, dataset_id)
+    write_identity(kept, alias, dataset_id)
+    move(kept, path)
+
+
+def discard(root: Path, dataset_id: DatasetId) -> Path:
+    """Give up a dataset that was taken from sight; where it is now, to be removed."""
+    hidden = root / (_DELETED + secrets.token_hex(8))
+    kept_place(root, dataset_id).rename(hidden)
+    _flush(root)
     return hidden
 
 

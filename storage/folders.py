@@ -17,7 +17,7 @@ from typing import Final
 from opendatafabric.block_ref import HEAD
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import LimitExceeded, MalformedIdentifier, OdfError
+from opendatafabric.errors import LimitExceeded, MalformedIdentifier, NotARepository, OdfError
 from opendatafabric.limits import IDENTIFIER_CHARS_MAX
 from opendatafabric.names import AccountName, DatasetName
 from storage.local import durable
@@ -27,6 +27,9 @@ MARKER_NAME: Final = ".odf-repository"
 
 ID_NAME: Final = ".dataset-id"
 """A file in ``info/`` with the id of a dataset that lies under its alias, for as long as it has no Seed."""
+
+KEPT_PREFIX: Final = ".kept-"
+"""Names of folders of datasets that were taken from sight and may come back."""
 
 NAMELESS: Final = DatasetAlias(None, DatasetName("dataset"))
 """What a dataset is called whose name cannot be read."""
@@ -49,6 +52,42 @@ class DatasetFolder:
     dataset_id: DatasetId | None
     pending: bool
     """It has no head yet, so nobody but its creator may see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetiredDataset:
+    """A dataset that was taken from sight and lies there still; ``alias`` is what it was called."""
+
+    id: DatasetId
+    alias: DatasetAlias
+
+
+def layout_of(path: Path) -> RepositoryLayout | None:
+    """How the repository in ``path`` is laid out; ``None`` when there is none."""
+    if not path.is_dir():
+        return None
+    if is_dataset_folder(path):
+        return RepositoryLayout.SINGLE
+    try:
+        with durable.opened_folder(path) as folder:
+            return RepositoryLayout(durable.read_file(folder, MARKER_NAME, size_max=100).decode().strip())
+    except (OSError, ValueError, OdfError):
+        pass  # no marker of ours: what lies there decides
+    found = next(scan(path), None)
+    if found is None:
+        return None
+    return RepositoryLayout.BY_ID if found.dataset_id is not None else RepositoryLayout.BY_ALIAS
+
+
+def not_a_repository(path: Path) -> NotARepository:
+    """What is said of ``path`` when it has no layout."""
+    if (path / ".kamu").is_dir():
+        hint = f"this is a workspace of kamu: open {path / '.kamu' / 'datasets'} or one dataset folder in it"
+    elif path.is_dir():
+        hint = "make one with: odf init DIR"
+    else:
+        hint = "there is no such folder; make a repository with: odf init DIR"
+    return NotARepository(f"{path} is no repository and no dataset", hint=hint)
 
 
 def is_dataset_folder(path: Path) -> bool:
@@ -86,6 +125,18 @@ def describe(root: Path, path: Path) -> DatasetFolder | None:
         return DatasetFolder(path, alias_of_path(root, path, strict=True), _written_id(path), pending)
     except MalformedIdentifier:
         return None
+
+
+def retired_in(root: Path) -> list[RetiredDataset]:
+    """The datasets of ``root`` that were taken from sight."""
+    names = [path.name.removeprefix(KEPT_PREFIX) for path in root.glob(f"{KEPT_PREFIX}*")]
+    ids = [each for each in map(id_in_name, names) if each is not None]
+    return [RetiredDataset(each, _written_alias(kept_place(root, each)) or NAMELESS) for each in ids]
+
+
+def kept_place(root: Path, dataset_id: DatasetId) -> Path:
+    """Where ``root`` keeps that dataset when it is taken from sight."""
+    return root / f"{KEPT_PREFIX}{dataset_id.multibase}"
 
 
 def alias_of_path(root: Path, path: Path, *, strict: bool = False) -> DatasetAlias:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import DatasetId
-from storage.folders import RepositoryLayout
+from storage.folders import RepositoryLayout, RetiredDataset
 from storage.places import DatasetPlace
 from storage.repository import DatasetEntry
 from storage.values import FsckFinding
@@ -50,6 +50,28 @@ class DatasetRepository(Protocol):
 
     async def delete(self, ref: DatasetRef) -> None:
         """Remove a dataset; readers find it whole or not at all."""
+        ...
+
+    async def retire(self, ref: DatasetRef) -> None:
+        """Take a dataset from sight and keep it as it is: nobody finds, reads or writes it, and its name is free.
+
+        Whoever is writing to it fails. Done again by id, after a crash, it comes to its end.
+        """
+        ...
+
+    async def restore(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
+        """Bring back what was retired, under that alias.
+
+        ``DatasetNotFound`` when it is not kept, ``NameCollision`` when the alias is taken.
+        """
+        ...
+
+    async def discard(self, dataset_id: DatasetId) -> None:
+        """Remove what was retired; ``DatasetNotFound`` when it is not kept."""
+        ...
+
+    async def retired(self) -> Sequence[RetiredDataset]:
+        """What ``restore`` can bring back."""
         ...
 
     def places(self) -> AsyncIterator[DatasetPlace]:

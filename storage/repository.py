@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,21 +19,20 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import (
     DatasetNotFound,
     NameCollision,
-    NotARepository,
     OdfError,
-    RefCollision,
     StorageError,
     UnsupportedOperation,
 )
 from storage import folder_changes, folders
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
-from storage.folders import DatasetFolder, RepositoryLayout
+from storage.folders import DatasetFolder, RepositoryLayout, RetiredDataset
 from storage.fsck_files import check_repository_files
 from storage.local import durable
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.places import DatasetPlace
+from storage.retired import discard, id_of, require_free, require_retired, was_deleted
 from storage.values import FsckFinding
 
 
@@ -91,15 +90,15 @@ class Repository:
         Raises:
             NotARepository: no folder, or one that is neither.
         """
-        layout = _layout_of(path)
+        layout = folders.layout_of(path)
         if layout is None:
-            raise _not_a_repository(path)
+            raise folders.not_a_repository(path)
         return cls(path, layout)
 
     @staticmethod
     def is_at(path: Path) -> bool:
         """Whether ``open`` finds a repository of many datasets in ``path``."""
-        return _layout_of(path) not in {None, RepositoryLayout.SINGLE}
+        return folders.layout_of(path) not in {None, RepositoryLayout.SINGLE}
 
     async def check(self) -> None:
         """Return if the folder can be used now.
@@ -207,9 +206,7 @@ class Repository:
             NameCollision: the alias belongs to another id.
         """
         self._require_many()
-        known = [entry async for entry in self.iterate(include_pending=True)]
-        ids = {entry.folder: entry.id for entry in known}
-        path = await asyncio.to_thread(self._create, alias, dataset_id, ids)
+        path = await asyncio.to_thread(self._create, alias, dataset_id, await self._known_ids())
         found = await asyncio.to_thread(folders.describe, self.root, path)
         entry = None if found is None else await self._entry_if_sound(found)
         if entry is None:
@@ -237,6 +234,27 @@ class Repository:
         entry = await self.find(ref, include_pending=True)
         await asyncio.to_thread(self._delete, entry)
 
+    async def retire(self, ref: DatasetRef) -> None:
+        """As in ``DatasetRepository``."""
+        self._require_many()
+        if isinstance(ref, DatasetId) and folders.kept_place(self.root, ref).exists():
+            return
+        await asyncio.to_thread(self._retire, await self.find(ref))
+
+    async def restore(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
+        """As in ``DatasetRepository``."""
+        self._require_many()
+        await asyncio.to_thread(self._restore, alias, dataset_id, await self._known_ids())
+        return await self.find(alias)
+
+    async def discard(self, dataset_id: DatasetId) -> None:
+        """As in ``DatasetRepository``."""
+        await asyncio.to_thread(discard, self.root, dataset_id)
+
+    async def retired(self) -> Sequence[RetiredDataset]:
+        """As in ``DatasetRepository``."""
+        return await asyncio.to_thread(folders.retired_in, self.root)
+
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[Path]:
         """Remove pending datasets nobody wrote to for that long, and what interrupted changes left; what was removed.
 
@@ -245,6 +263,9 @@ class Repository:
         if self.layout is RepositoryLayout.SINGLE:
             return []
         return await asyncio.to_thread(self._sweep, (time.time() if now is None else now) - unused_for_s)
+
+    async def _known_ids(self) -> dict[Path, DatasetId]:
+        return {entry.folder: entry.id async for entry in self.iterate(include_pending=True)}
 
     def _require_many(self) -> None:
         if self.layout is RepositoryLayout.SINGLE:
@@ -256,14 +277,13 @@ class Repository:
 
     def _create(self, alias: DatasetAlias, dataset_id: DatasetId, ids: dict[Path, DatasetId]) -> Path:
         with folder_changes.locked(self.root):
-            for found in self._scan():
-                found_id = found.dataset_id or ids.get(found.path)
-                if found_id == dataset_id and found.alias == alias and found.pending:
-                    return found.path
-                if found_id == dataset_id:
-                    raise RefCollision(f"dataset {dataset_id} exists already", found=dataset_id)
-                if found.alias == alias:
-                    raise NameCollision(f"the name {alias} is taken by another dataset", found=alias)
+            found = self._scan()
+            same = next((each for each in found if id_of(each, ids) == dataset_id), None)
+            if same is not None and same.pending and same.alias == alias:
+                return same.path
+            if folders.kept_place(self.root, dataset_id).exists():
+                raise was_deleted(dataset_id)
+            require_free(found, ids, alias, dataset_id)
             path = self._place(alias, dataset_id)
             folder_changes.build(self.root, path, alias, dataset_id)
             return path
@@ -298,6 +318,16 @@ class Repository:
             hidden = folder_changes.hide(self.root, self._still_there(entry))
         folder_changes.remove(hidden)
 
+    def _retire(self, entry: DatasetEntry) -> None:
+        with folder_changes.locked(self.root):
+            folder_changes.retire(self.root, self._still_there(entry), entry.alias, entry.id)
+
+    def _restore(self, alias: DatasetAlias, dataset_id: DatasetId, ids: dict[Path, DatasetId]) -> None:
+        with folder_changes.locked(self.root):
+            require_retired(self.root, dataset_id)
+            require_free(self._scan(), ids, alias, dataset_id)
+            folder_changes.restore(self.root, self._place(alias, dataset_id), alias, dataset_id)
+
     def _still_there(self, entry: DatasetEntry) -> Path:
         """Its folder, unless somebody deleted or moved it before we had the lock."""
         found = folders.describe(self.root, entry.folder)
@@ -316,29 +346,3 @@ class Repository:
         for path in (*hidden, *given_up):
             folder_changes.remove(path)
         return [*hidden, *given_up]
-
-
-def _layout_of(path: Path) -> RepositoryLayout | None:
-    if not path.is_dir():
-        return None
-    if folders.is_dataset_folder(path):
-        return RepositoryLayout.SINGLE
-    try:
-        with durable.opened_folder(path) as folder:
-            return RepositoryLayout(durable.read_file(folder, folders.MARKER_NAME, size_max=100).decode().strip())
-    except (OSError, ValueError, OdfError):
-        pass  # no marker of ours: what lies there decides
-    found = next(folders.scan(path), None)
-    if found is None:
-        return None
-    return RepositoryLayout.BY_ID if found.dataset_id is not None else RepositoryLayout.BY_ALIAS
-
-
-def _not_a_repository(path: Path) -> NotARepository:
-    if (path / ".kamu").is_dir():
-        hint = f"this is a workspace of kamu: open {path / '.kamu' / 'datasets'} or one dataset folder in it"
-    elif path.is_dir():
-        hint = "make one with: odf init DIR"
-    else:
-        hint = "there is no such folder; make a repository with: odf init DIR"
-    return NotARepository(f"{path} is no repository and no dataset", hint=hint)

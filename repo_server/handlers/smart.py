@@ -17,7 +17,7 @@ from catalog.run_times import Schedule
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import AccessDenied, DatasetNotFound, RefCollision
+from opendatafabric.errors import AccessDenied, DatasetNotFound, NameCollision, RefCollision
 from opendatafabric.multihash import Multihash
 from repo_server import auditing
 from repo_server.conversations import conversation
@@ -28,6 +28,7 @@ from repo_server.object_urls import OwnUrls
 from repo_server.openapi.described import Tag, describes, empty
 from repo_server.problems import message, plain
 from storage.dataset import Dataset
+from storage.repository import DatasetEntry
 from storage.wrappers.staged import StagingRefs
 from sync.smart.channels import VERSION, VERSION_HEADER
 from sync.smart.messages import Visibility as WireVisibility
@@ -152,12 +153,23 @@ class _Target:
             entry = None
         if entry is not None and entry.pending and known is not None and known.owner_id != owner.id:
             raise RefCollision(f"dataset {dataset_id} is being pushed by somebody else", found=dataset_id)
-        made = await self.found.services.repository.create(self.found.alias, dataset_id)
+        made = await self._made(dataset_id, owner)
         record = DatasetRecord(dataset_id, made.alias, owner.id, Visibility(visibility.lower()))
         await self.found.services.catalog.datasets.forget(dataset_id)
         await self.found.services.catalog.datasets.put(record)
         self.dataset_id = dataset_id
         return measured(made, self.found.services.metrics.stores).dataset
+
+    async def _made(self, dataset_id: DatasetId, owner: Account) -> DatasetEntry:
+        """The name is looked at once it is ours: a former owner's right to it is written down before it gets free."""
+        services = self.found.services
+        made = await services.repository.create(self.found.alias, dataset_id)
+        try:
+            await services.lifecycle.require_free(made.alias, owner.id)
+        except NameCollision:
+            await services.repository.delete(dataset_id)
+            raise
+        return made
 
     async def note(self, expected_head: Multihash | None, new_head: Multihash) -> None:
         """A head moved: look at the dataset anew, and write it down. Behind a gate: have it verified."""

@@ -31,6 +31,9 @@ SAID: Final = {
     HTTPStatus.NOT_ACCEPTABLE: "in none of the forms that were asked for",
     HTTPStatus.REQUEST_TIMEOUT: "the body came too slowly",
     HTTPStatus.CONFLICT: "the world is not what the caller believed",
+    HTTPStatus.GONE: "the dataset was deleted, renamed or given away, and the caller may know that",
+    HTTPStatus.PRECONDITION_FAILED: "the head in `If-Match` is not the one that is there",
+    HTTPStatus.PRECONDITION_REQUIRED: "`If-Match` is missing",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "beyond a limit, which is named",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "a body in a form that is not taken",
     HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: "the range lies outside",
@@ -52,7 +55,7 @@ def statuses_of(needs: Needs, *, with_body: bool) -> Iterator[HTTPStatus]:
     if isinstance(needs, OfNode):
         yield from _OF_NODE[needs.who]
         return
-    yield from (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND)
+    yield from (HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
     asked = needs if isinstance(needs, OfDataset) else OfDataset(needs)
     if asked.access > Access.READ or asked.more is not None:
         yield HTTPStatus.FORBIDDEN

@@ -16,7 +16,7 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, NotARepository
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
-from storage.folders import RepositoryLayout
+from storage.folders import RepositoryLayout, RetiredDataset
 from storage.ipfs.node import IpfsNode
 from storage.ipfs.node_place import NodePlace
 from storage.ipfs.objects import IpfsObjectStore, unpin_released
@@ -127,6 +127,24 @@ class IpfsRepository:
         entry = await self.find(ref, include_pending=True)
         await self._datasets.remove(entry.id)
         self._known.pop(entry.id, None)
+
+    async def retire(self, ref: DatasetRef) -> None:
+        """As in ``DatasetRepository``."""
+        await self._datasets.retire(ref if isinstance(ref, DatasetId) else (await self.find(ref)).id)
+
+    async def restore(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
+        """As in ``DatasetRepository``."""
+        await self._datasets.restore(dataset_id, alias)
+        return await self.find(dataset_id)
+
+    async def discard(self, dataset_id: DatasetId) -> None:
+        """As in ``DatasetRepository``; its bytes are unpinned by the next sweep."""
+        await self._datasets.discard(dataset_id)
+        self._known.pop(dataset_id, None)
+
+    async def retired(self) -> Sequence[RetiredDataset]:
+        """As in ``DatasetRepository``."""
+        return await self._datasets.retired()
 
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> Sequence[DatasetId]:
         """As in ``DatasetRepository``; also unpins what was released.

@@ -14,6 +14,7 @@ from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import DatasetId
 from opendatafabric.ipfs.cid import Cid
 from opendatafabric.multihash import Multihash
+from storage.folders import RetiredDataset
 from storage.protocols import LeaseStore, RefStore
 from storage.values import WriteMode
 
@@ -124,6 +125,22 @@ class DatasetTable(Protocol):
 
     async def remove(self, dataset_id: DatasetId) -> None:
         """Remove a dataset with its refs and files; ``DatasetNotFound`` when there is none."""
+        ...
+
+    async def retire(self, dataset_id: DatasetId) -> None:
+        """Keep a dataset out of sight; ``DatasetNotFound`` when there is none."""
+        ...
+
+    async def restore(self, dataset_id: DatasetId, alias: DatasetAlias) -> None:
+        """Errors as ``DatasetRepository.restore``."""
+        ...
+
+    async def discard(self, dataset_id: DatasetId) -> None:
+        """As ``remove``, for one that is out of sight."""
+        ...
+
+    async def retired(self) -> Sequence[RetiredDataset]:
+        """Those that are out of sight."""
         ...
 
     async def remove_pending(self, before: float) -> Sequence[DatasetId]:

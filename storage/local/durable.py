@@ -21,7 +21,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from opendatafabric.errors import LimitExceeded, OdfError, StorageError, StorageFull, TransientStorageError
+from opendatafabric.errors import (
+    DatasetNotFound,
+    LimitExceeded,
+    OdfError,
+    StorageError,
+    StorageFull,
+    TransientStorageError,
+)
 from opendatafabric.limits import LOCK_WAIT_S_MAX
 
 PENDING_PREFIX: Final = ".pending-"
@@ -39,9 +46,15 @@ _FLUSH_TOGETHER_MIN: Final = 4
 _POLL_S: Final = (0.0005, 0.02)
 
 
+class FolderGoneError(FileNotFoundError):
+    """Not the file is missing but the folder of the store: somebody deleted or renamed it."""
+
+
 def storage_error(error: OSError, what: str) -> OdfError:
     """The store error that ``error`` amounts to; ``what`` names the file and the deed."""
     reason = f"{what}: {error.strerror or error}"
+    if isinstance(error, FolderGoneError):
+        return DatasetNotFound(reason, hint="was the dataset deleted or renamed meanwhile?")
     if error.errno in _FULL:
         return StorageFull(reason, hint="free space or inodes on the file system of the store, then repeat")
     if error.errno in _TRANSIENT:
@@ -82,7 +95,10 @@ def opened_folder(root: Path, *parts: str, create: bool = False) -> Iterator[int
     With ``create`` missing parts are made, each durable in its parent before it is used; ``root`` never is, so that
     writing into a dataset that was just deleted does not bring a part of it back.
     """
-    descriptor = os.open(root, _FOLDER_FLAGS & ~os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(root, _FOLDER_FLAGS & ~os.O_NOFOLLOW)
+    except FileNotFoundError as error:
+        raise FolderGoneError(error.errno, "the folder is gone", str(root)) from None
     try:
         for part in parts:
             outer, descriptor = descriptor, _open_part(descriptor, part, create)

@@ -8,7 +8,7 @@ left over from a change that was cut short, and whoever wants it may take it.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -29,25 +29,26 @@ from opendatafabric.layout import INFO_ALIAS
 from opendatafabric.limits import S3_REQUESTS_AT_ONCE, S3_RETRIES_MAX
 from storage.chain_states import ChainStates
 from storage.dataset import Dataset
-from storage.folders import MARKER_NAME, NAMELESS, RepositoryLayout, id_in_name
+from storage.folders import MARKER_NAME, NAMELESS, RepositoryLayout, RetiredDataset, id_in_name
 from storage.places import DatasetPlace
 from storage.protocols import DerivedStore
 from storage.repository import DatasetEntry
+from storage.retired import not_retired, was_deleted
 from storage.s3.at_once import at_once
 from storage.s3.cells import Cell, Cells
 from storage.s3.client import bucket_at
 from storage.s3.errors import translated
 from storage.s3.leftovers import delete_all, last_change
 from storage.s3.location import S3Location
+from storage.s3.parked_head import bring_head_back, forget_parked, park_head
 from storage.s3.presign import S3PresigningStore
 from storage.s3.probe import require_conditions
+from storage.s3.records import LEAVING, alias_in, kept_alias_in, kept_record
 from storage.s3.refs import S3RefStore
 from storage.s3.segments import S3SegmentedStore
 from storage.values import FsckFinding
 
 _NAMES: Final = ".names"
-_LEAVING: Final = b"~"
-"""The alias of a dataset that is being deleted; no dataset is called so."""
 _NAME_REMEDY: Final = "write the name there, as ACCOUNT/NAME, with any client of S3"
 
 
@@ -130,9 +131,9 @@ class S3Repository:
 
     async def _place_of(self, dataset_id: DatasetId) -> DatasetPlace | None:
         cell = await self._cells.read(self._record(dataset_id))
-        if cell.value == _LEAVING:
+        if cell.value == LEAVING or kept_alias_in(cell) is not None:
             return None
-        entry = await self._entry(dataset_id, _alias_in(cell) or NAMELESS)
+        entry = await self._entry(dataset_id, alias_in(cell) or NAMELESS)
         if cell.value is None and entry.pending:
             return None  # deleted
         address = self.address_of(entry)
@@ -140,13 +141,13 @@ class S3Repository:
 
     async def _nameless(self, dataset_id: DatasetId) -> FsckFinding | None:
         cell = await self._cells.read(self._record(dataset_id))
-        if _alias_in(cell) is not None or await self._place_of(dataset_id) is None:
+        if alias_in(cell) is not None or await self._place_of(dataset_id) is None:
             return None
         key = f"{dataset_id.multibase}/{INFO_ALIAS}"
         return FsckFinding("damaged-alias", key, "no name, so that nobody finds the dataset", _NAME_REMEDY)
 
     async def _by_id(self, dataset_id: DatasetId) -> DatasetEntry | None:
-        alias = _alias_in(await self._cells.read(self._record(dataset_id)))
+        alias = alias_in(await self._cells.read(self._record(dataset_id)))
         return None if alias is None else await self._entry(dataset_id, alias)
 
     async def _by_alias(self, alias: DatasetAlias) -> DatasetEntry | None:
@@ -184,8 +185,10 @@ class S3Repository:
         """Whether the same dataset is being created already; ``False`` when the place is free."""
         if cell.value is None:
             return False
-        if cell.value == _LEAVING:
+        if cell.value == LEAVING:
             raise RefCollision(f"dataset {dataset_id} is being deleted", found=dataset_id, hint="try again soon")
+        if kept_alias_in(cell) is not None:
+            raise was_deleted(dataset_id)
         there = await self._by_id(dataset_id)
         if there is None or not there.pending or there.alias != alias:
             raise RefCollision(f"dataset {dataset_id} exists already", found=dataset_id)
@@ -208,9 +211,54 @@ class S3Repository:
     async def delete(self, ref: DatasetRef) -> None:
         """Remove a dataset: invisible first, then its refs, then the rest; errors as ``Repository.delete``."""
         entry = await self.find(ref, include_pending=True)
-        await self._replace(self._record(entry.id), str(entry.alias).encode(), _LEAVING)
+        await self._replace(self._record(entry.id), str(entry.alias).encode(), LEAVING)
         await self._empty(self._name(entry.alias), entry.id.multibase.encode())
         await self._remove(entry.id)
+
+    async def retire(self, ref: DatasetRef) -> None:
+        """As in ``DatasetRepository``: invisible first, then its head is put aside, so that nobody moves it."""
+        begun = await self._retired(ref) if isinstance(ref, DatasetId) else None
+        if begun is None:
+            entry = await self.find(ref)
+            begun = RetiredDataset(entry.id, entry.alias)
+            await self._replace(self._record(begun.id), str(begun.alias).encode(), kept_record(begun.alias))
+        await park_head(S3RefStore(self._place(begun.id)))
+        await self._empty(self._name(begun.alias), begun.id.multibase.encode())
+
+    async def restore(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
+        """As in ``DatasetRepository``."""
+        kept = await self._kept_record(dataset_id)
+        refs = S3RefStore(self._place(dataset_id))
+        await bring_head_back(refs)
+        await self._replace(self._record(dataset_id), kept, str(alias).encode())
+        try:
+            await self._claim_name(alias, dataset_id)
+        except NameCollision:
+            await self._replace(self._record(dataset_id), str(alias).encode(), kept)
+            await park_head(refs)
+            raise
+        await forget_parked(refs)
+        return await self.find(dataset_id)
+
+    async def discard(self, dataset_id: DatasetId) -> None:
+        """As in ``DatasetRepository``."""
+        await self._replace(self._record(dataset_id), await self._kept_record(dataset_id), LEAVING)
+        await self._remove(dataset_id)
+
+    async def retired(self) -> Sequence[RetiredDataset]:
+        """As in ``DatasetRepository``."""
+        found = await at_once(self._retired, await self._ids())
+        return [each for each in found if each is not None]
+
+    async def _retired(self, dataset_id: DatasetId) -> RetiredDataset | None:
+        alias = kept_alias_in(await self._cells.read(self._record(dataset_id)))
+        return None if alias is None else RetiredDataset(dataset_id, alias)
+
+    async def _kept_record(self, dataset_id: DatasetId) -> bytes:
+        found = await self._retired(dataset_id)
+        if found is None:
+            raise not_retired(dataset_id)
+        return kept_record(found.alias)
 
     async def sweep(self, *, unused_for_s: float, now: float | None = None) -> list[str]:
         """As ``Repository.sweep``."""
@@ -222,13 +270,13 @@ class S3Repository:
         record = await self._cells.read(self._record(dataset_id))
         if record.value is None:
             return None
-        entry = None if record.value == _LEAVING else await self._by_id(dataset_id)
-        if record.value != _LEAVING and (entry is None or not entry.pending):
+        entry = None if record.value == LEAVING else await self._by_id(dataset_id)
+        if record.value != LEAVING and (entry is None or not entry.pending):
             return None
         if await last_change(self._bucket, self._place(dataset_id)) >= before:
             return None
         if entry is not None:
-            await self._replace(self._record(dataset_id), str(entry.alias).encode(), _LEAVING)
+            await self._replace(self._record(dataset_id), str(entry.alias).encode(), LEAVING)
         await self._remove(dataset_id)
         return str(dataset_id)
 
@@ -238,7 +286,7 @@ class S3Repository:
             with suppress(RefConflict):
                 await refs.compare_and_swap(name, expected=head, new=None)
         await delete_all(self._bucket, self._place(dataset_id), but=self._record(dataset_id))
-        await self._empty(self._record(dataset_id), _LEAVING)
+        await self._empty(self._record(dataset_id), LEAVING)
 
     async def _claim_name(self, alias: DatasetAlias, dataset_id: DatasetId) -> None:
         for _ in range(S3_REQUESTS_AT_ONCE):
@@ -283,13 +331,6 @@ class S3Repository:
 
     def _name(self, alias: DatasetAlias) -> str:
         return self.location.path(f"{_NAMES}/{alias}".lower())
-
-
-def _alias_in(cell: Cell) -> DatasetAlias | None:
-    try:
-        return None if cell.value is None else DatasetAlias.from_text(cell.value.decode())
-    except (MalformedIdentifier, UnicodeDecodeError):
-        return None
 
 
 def _id_in(cell: Cell) -> DatasetId | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.errors import (
+    DatasetNotFound,
     NotARepository,
     StorageError,
     UnsupportedOperation,
@@ -157,6 +158,27 @@ async def test_a_first_push_that_goes_on_after_it_was_given_up_fails(tmp_path: P
         assert len(await repository.sweep(unused_for_s=-60)) == 1
         with pytest.raises(FileNotFoundError):
             durable.replace_file(refs, "head", b"late")
-    with pytest.raises(StorageError):
+    with pytest.raises(DatasetNotFound):
         await fill(entry.dataset, chain())
     assert os.listdir(tmp_path) == [MARKER_NAME]
+
+
+@pytest.mark.parametrize("layout", [RepositoryLayout.BY_ID, RepositoryLayout.BY_ALIAS])
+async def test_retiring_that_was_cut_short_is_done_or_not_begun(
+    tmp_path: Path, layout: RepositoryLayout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = Repository.init(tmp_path / "root", layout)
+    await add(repository, "alice/foo", 1)
+    for step in ("write_identity", "_flush", "kept_place"):
+        with monkeypatch.context() as patched:
+            patched.setattr(folder_changes, step, _fail)
+            with pytest.raises(StorageError, match="cut"):
+                await repository.retire(dataset_id(1))
+        seen = await listed(repository)
+        assert (seen, len(await repository.retired())) in ((["alice/foo"], 0), ([], 1))
+        await repository.retire(dataset_id(1))
+        assert (await repository.restore(dataset_id(1), alias("alice/foo"))).id == dataset_id(1)
+
+
+def _fail(*_: object) -> None:
+    raise OSError("cut")

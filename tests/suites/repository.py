@@ -191,3 +191,65 @@ class RepositorySuite:
         assert (foo.name, foo.address) == (entry.place, repository.address_of(entry))
         assert await open_dataset(foo.address, self.connection).head() == chain(["x"], number=1).head
         assert list(await repository.strays()) == []
+
+    async def test_what_is_retired_is_out_of_sight_and_comes_back_as_it_was(
+        self, repository: DatasetRepository
+    ) -> None:
+        other = self.opened_again(repository)
+        head = await (await add(repository, "alice/foo", 1)).dataset.head()
+        await repository.retire(alias("alice/foo"))
+        assert await listed(other, include_pending=True) == []
+        for ref in (dataset_id(1), alias("alice/foo")):
+            with pytest.raises(DatasetNotFound):
+                await other.find(ref, include_pending=True)
+        assert [(each.id, str(each.alias)) for each in await other.retired()] == [(dataset_id(1), "alice/foo")]
+        assert [place async for place in other.places()] == []
+        assert list(await other.strays()) == []
+        restored = await other.restore(dataset_id(1), alias("alice/bar"))
+        assert (str(restored.alias), await restored.dataset.head()) == ("alice/bar", head)
+        assert (await repository.find(alias("alice/bar"))).id == dataset_id(1)
+        assert list(await repository.retired()) == []
+
+    async def test_nothing_enters_what_is_retired(self, repository: DatasetRepository) -> None:
+        dataset = (await add(repository, "foo", 1)).dataset
+        head = await dataset.head()
+        await repository.retire(dataset_id(1))
+        with pytest.raises((DatasetNotFound, Conflict)):
+            await dataset.publish(({},), files=(), base=head, expected_head=head, new_head=chain(["y"]).head)
+        assert await (await repository.restore(dataset_id(1), alias("foo"))).dataset.head() == head
+
+    async def test_retiring_again_by_id_changes_nothing(self, repository: DatasetRepository) -> None:
+        await add(repository, "foo", 1)
+        await repository.retire(dataset_id(1))
+        await repository.retire(dataset_id(1))
+        assert len(await repository.retired()) == 1
+        with pytest.raises(DatasetNotFound):
+            await repository.retire(alias("foo"))
+
+    async def test_the_name_of_what_is_retired_is_free_and_its_id_is_not(self, repository: DatasetRepository) -> None:
+        await add(repository, "foo", 1)
+        await repository.retire(dataset_id(1))
+        with pytest.raises(RefCollision):
+            await repository.create(alias("foo"), dataset_id(1))
+        await add(repository, "foo", 2)
+        with pytest.raises(NameCollision):
+            await repository.restore(dataset_id(1), alias("FOO"))
+        assert await listed(repository, include_pending=True) == ["foo"]
+        assert (await repository.restore(dataset_id(1), alias("bar"))).id == dataset_id(1)
+
+    async def test_sweeping_leaves_what_is_retired(self, repository: DatasetRepository) -> None:
+        await add(repository, "foo", 1)
+        await repository.retire(dataset_id(1))
+        await repository.sweep(unused_for_s=-60)
+        assert len(await repository.retired()) == 1
+
+    async def test_what_is_discarded_is_gone_and_may_be_made_anew(self, repository: DatasetRepository) -> None:
+        await add(repository, "foo", 1)
+        await repository.retire(dataset_id(1))
+        await repository.discard(dataset_id(1))
+        assert list(await repository.retired()) == []
+        for forget in (repository.discard(dataset_id(1)), repository.restore(dataset_id(1), alias("foo"))):
+            with pytest.raises(DatasetNotFound):
+                await forget
+        await add(repository, "foo", 1)
+        assert await listed(repository) == ["foo"]

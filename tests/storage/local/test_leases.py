@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from opendatafabric.errors import StorageError
+from opendatafabric.errors import DatasetNotFound
 from storage.local.leases import LEASES_FOLDER, LocalLeaseStore
 from storage.memory import MemoryLeaseStore
 from storage.values import LeaseKind
@@ -73,9 +73,9 @@ async def test_foreign_files_among_the_notes_are_no_notes(tmp_path: Path) -> Non
     assert (tmp_path / LEASES_FOLDER / "README").exists()
 
 
-async def test_a_folder_that_is_gone_is_a_store_error_and_has_no_notes(tmp_path: Path) -> None:
+async def test_a_folder_that_is_gone_is_told_and_has_no_notes(tmp_path: Path) -> None:
     leases = LocalLeaseStore(tmp_path / "gone")
     assert await leases.standing() == []
-    with pytest.raises(StorageError):
+    with pytest.raises(DatasetNotFound):
         await leases.place(LeaseKind.PIN, b"")
     assert not (tmp_path / "gone").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opendatafabric.errors import LimitExceeded, ObjectNotFound, StorageError
+from opendatafabric.errors import DatasetNotFound, LimitExceeded, ObjectNotFound, StorageError
 from opendatafabric.layout import block_key
 from opendatafabric.multihash import physical_hash
 from storage.local.objects import LocalObjectStore
@@ -111,11 +111,11 @@ async def test_what_is_no_plain_file_is_no_object(store: LocalObjectStore, make:
 
 async def test_writing_into_a_folder_that_is_gone_does_not_bring_it_back(tmp_path: Path) -> None:
     store = LocalObjectStore(tmp_path / "deleted")
-    with pytest.raises(StorageError):
+    with pytest.raises(DatasetNotFound):
         await store.put(key_of(b"x"), b"x")
-    with pytest.raises(StorageError):
+    with pytest.raises(DatasetNotFound):
         await store.put_many({key_of(b"x"): b"x"})
-    with pytest.raises(StorageError):
+    with pytest.raises(DatasetNotFound):
         await store.quarantine(pieces_of(b"x"), size_max=9)
     assert not store.root.exists()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opendatafabric.errors import MalformedIdentifier, RefConflict, StorageError
+from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, RefConflict
 from opendatafabric.multihash import physical_hash
 from storage.local.refs import LocalRefStore
 from tests.suites.ref_store import RefStoreSuite
@@ -83,6 +83,6 @@ async def test_a_ref_that_is_a_symbolic_link_is_absent(refs: LocalRefStore, tmp_
 async def test_moving_a_ref_of_a_deleted_dataset_does_not_bring_it_back(tmp_path: Path) -> None:
     refs = LocalRefStore(tmp_path / "deleted")
     assert await refs.read("head") is None
-    with pytest.raises(StorageError):
+    with pytest.raises(DatasetNotFound):
         await refs.compare_and_swap("head", expected=None, new=A)
     assert not refs.root.exists()

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+import storage.s3.repository as repository_module
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import (
     DatasetNotFound,
@@ -115,3 +116,37 @@ async def test_a_deletion_cut_short_is_finished_by_sweeping(
     await repository.sweep(unused_for_s=0, now=time.time() + 3_600)
     await add(repository, "alice/weather", 1)
     assert await listed(repository) == ["alice/weather"]
+
+
+@pytest.mark.parametrize("step", ["park_head", "_empty"])
+async def test_retiring_cut_short_is_out_of_sight_and_brought_to_its_end(
+    repository: S3Repository, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    head = await (await add(repository, "alice/weather", 1)).dataset.head()
+    with monkeypatch.context() as patched:
+        patched.setattr(repository_module if step == "park_head" else repository, step, _cut)
+        with pytest.raises(OdfError):
+            await repository.retire(WEATHER)
+    assert await listed(repository, include_pending=True) == []
+    await repository.retire(dataset_id(1))
+    assert await (await repository.restore(dataset_id(1), OTHER)).dataset.head() == head
+    await add(repository, "alice/weather", 2)
+
+
+@pytest.mark.parametrize("step", ["bring_head_back", "forget_parked"])
+async def test_restoring_cut_short_is_repeated_or_done(
+    repository: S3Repository, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    head = await (await add(repository, "alice/weather", 1)).dataset.head()
+    await repository.retire(WEATHER)
+    with monkeypatch.context() as patched:
+        patched.setattr(repository_module, step, _cut)
+        with pytest.raises(OdfError):
+            await repository.restore(dataset_id(1), OTHER)
+    if await repository.retired():
+        await repository.restore(dataset_id(1), OTHER)
+    assert await (await repository.find(OTHER)).dataset.head() == head
+
+
+async def _cut(*_: object) -> None:
+    raise OdfError("killed")
