@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from catalog.accounts import Accounts
 from catalog.alerts import Alerts
+from catalog.attempts import Attempts
 from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
 from catalog.belongings import Belongings
@@ -47,6 +48,7 @@ class Catalog:
         self.roles = Roles(database, now)
         self.teams = Teams(database)
         self.dataset_facts = DatasetFacts(database)
+        self.attempts = Attempts(database, now)
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)

@@ -30,3 +30,6 @@ PASSWORD_CHECKS_WAITING_MAX: Final = 50
 
 AUDIT_LINE_BYTES_MAX: Final = 256 * 1024
 """Longest line of an audit log in a file: some twenty texts, each character an escape."""
+
+HEADER_BYTES_MAX: Final = 16 * 1024
+"""Longest request line or header of a request: tokens have under 8,000 characters, paths far less."""

@@ -20,6 +20,7 @@ from catalog.reindex import reindex
 from opendatafabric.errors import MalformedInput, OdfError, StorageError, UnsupportedOperation
 from opendatafabric.limits import BODY_BUFFER_BYTES, DERIVED_IN_MEMORY_BYTES_MAX
 from opendatafabric.names import AccountName
+from opendatafabric.server_limits import HEADER_BYTES_MAX
 from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.ingest import Engine
 from repo_server.audit_queue import AuditQueue
@@ -40,6 +41,7 @@ from repo_server.metrics import Metrics
 from repo_server.middleware import add_browser_headers, around
 from repo_server.oidc.issuers import Issuers
 from repo_server.query.running import Queries
+from repo_server.rate_limits import RateLimits
 from repo_server.routes import add_routes
 from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
@@ -57,8 +59,6 @@ _EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})
 _BACKLOG: Final = 1_024
 _PUBLISHING_ENDS_S: Final = 5
 """How long a dataset that is being published to IPFS is waited for at the end; it is begun again next time."""
-
-_HEADER_BYTES_MAX: Final = 16 * 1024
 
 
 def _engine(settings: Settings) -> Engine:
@@ -112,8 +112,8 @@ async def running(settings: Settings, *, engine: Engine | None = None) -> AsyncI
         handler_cancellation=True,
         keepalive_timeout=settings.idle_s,
         lingering_time=1.0,
-        max_line_size=_HEADER_BYTES_MAX,
-        max_field_size=_HEADER_BYTES_MAX,
+        max_line_size=HEADER_BYTES_MAX,
+        max_field_size=HEADER_BYTES_MAX,
         read_bufsize=BODY_BUFFER_BYTES,
         shutdown_timeout=settings.stop_s,
     )
@@ -234,6 +234,7 @@ async def _made(
         queries=Queries(settings),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         audit=AuditQueue(catalog.audit, time.monotonic),
+        rates=RateLimits(settings, catalog.attempts, time.monotonic),
         metrics=metrics,
         pulls=asyncio.Semaphore(settings.pulls_at_once),
         pushes=asyncio.Semaphore(settings.pushes_at_once),

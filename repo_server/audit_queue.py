@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from catalog.audit import Audit, Deed
+from catalog.budgets import Budget, Budgets
 from opendatafabric.errors import OdfError
 from repo_server.addresses import one_customer
-from repo_server.budgets import Budget, Budgets
 from repo_server.logs import SERVER
 
 REFUSALS_OF_ONE: Final = Budget(60, 3_600.0)

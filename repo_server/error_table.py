@@ -157,6 +157,11 @@ ERROR_TYPES: Final[Mapping[str, ErrorType]] = {
     "server-busy": ErrorType(
         "as much goes on here as may at once", "repeat after `Retry-After` seconds", HTTPStatus.SERVICE_UNAVAILABLE
     ),
+    "too-many-requests": ErrorType(
+        "you ask more often than one may",
+        "repeat after `Retry-After` seconds; [how much one may](limits.md)",
+        HTTPStatus.TOO_MANY_REQUESTS,
+    ),
     "peer-unavailable": ErrorType(
         "a remote repository did not answer", "repeat; check address and network", HTTPStatus.BAD_GATEWAY
     ),

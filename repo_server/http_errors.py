@@ -51,3 +51,13 @@ class PreconditionRequired(MalformedInput):
     """A request that has to say which head it is for."""
 
     code = "precondition-required"
+
+
+class TooManyRequests(PeerUnavailable):
+    """Somebody asks more often than may be; ``headers`` of the answer say when to come again."""
+
+    code = "too-many-requests"
+
+    def __init__(self, message: str, *, expected: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, expected=expected, hint=hint)
+        self.headers: dict[str, str] = {}

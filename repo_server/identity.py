@@ -52,8 +52,9 @@ class Identities:
 
     async def caller_of(self, request: web.Request) -> Caller:
         """Who sent ``request``; ``Refused`` as in ``bearer_token``."""
-        request[CALLED] = caller = await self._caller(bearer_token(request))
-        return caller
+        if CALLED not in request:
+            request[CALLED] = await self._caller(bearer_token(request))
+        return request[CALLED]
 
     async def settle(self) -> None:
         """Wait for what is being looked up, so that the catalog may be closed."""

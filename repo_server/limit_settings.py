@@ -26,6 +26,21 @@ class LimitSettings(BaseSettings):
         )
     )
 
+    reads_per_minute: int = Field(
+        120_000, ge=0, description="requests that read of one account, or of one address without; 0 is any number"
+    )
+    transfers_per_minute: int = Field(60_000, ge=0, description="objects and pieces that it sends; 0 is any number")
+    writes_per_minute: int = Field(600, ge=0, description="other requests of it that write; 0 is any number")
+    failed_logins_per_5_minutes: int = Field(
+        8, ge=0, description="logins with a password that may fail from one address; 0 is any number"
+    )
+    login_polls_per_minute: int = Field(
+        120, ge=0, description="questions of one address whether a login in the browser is done; 0 is any number"
+    )
+    bad_tokens_per_minute: int = Field(
+        60, ge=0, description="requests of one address with a token that does not count; 0 is any number"
+    )
+
     @property
     def proxy_networks(self) -> tuple[Network, ...]:
         """Where the proxies are."""

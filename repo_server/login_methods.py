@@ -8,7 +8,7 @@ import orjson
 
 from catalog.accounts import Account
 from opendatafabric.errors import AuthenticationRequired, UnsupportedOperation
-from opendatafabric.names import AccountName
+from repo_server.counting import checked_password
 from repo_server.oidc.external_login import account_of, configured, identity_in, redeemed
 from repo_server.services import Services
 
@@ -23,26 +23,27 @@ def login_methods(services: Services) -> list[str]:
     return [PASSWORD] if settings.oidc_issuer is None or settings.oidc_client_id is None else [PASSWORD, EXTERNAL]
 
 
-async def account_by(services: Services, method: str, credentials: str) -> Account:
+async def account_by(services: Services, method: str, credentials: str, *, address: str) -> Account:
     """Who logs in by ``method``, whatever case it is written in, with ``credentials``, which are JSON.
 
     Raises:
         UnsupportedOperation: no such method here.
         AuthenticationRequired, MalformedIdentifier, AccessDenied: the credentials do not count.
+        TooManyRequests: too many passwords from ``address`` were wrong.
         PeerUnavailable: the issuer does not answer.
     """
     named = method.lower()
     if named not in login_methods(services):
         raise UnsupportedOperation("Unsupported login method", expected=" or ".join(login_methods(services)))
     given = _read(credentials)
-    return await (_by_password if named == PASSWORD else _by_issuer)(services, given)
+    return await (_by_password(services, given, address) if named == PASSWORD else _by_issuer(services, given))
 
 
-async def _by_password(services: Services, given: dict[str, Any]) -> Account:
+async def _by_password(services: Services, given: dict[str, Any], address: str) -> Account:
     login, password = given.get("login"), given.get("password")
     if not isinstance(login, str) or not isinstance(password, str):
         raise _incomplete()
-    return await services.catalog.accounts.check_password(AccountName(login), password)
+    return await checked_password(services, login, password, address=address)
 
 
 async def _by_issuer(services: Services, given: dict[str, Any]) -> Account:

@@ -7,6 +7,7 @@ from typing import Final
 from repo_server.handlers import browser_login, device, login, oidc
 from repo_server.needs import SIGNING_IN, UNASKED, OfNode, Who
 from repo_server.oidc.external_login import CALLBACK_PATH
+from repo_server.rate_limits import Limited
 from repo_server.route import Route
 
 LOGIN_ROUTES: Final = (
@@ -14,7 +15,14 @@ LOGIN_ROUTES: Final = (
     Route("GET", "/platform/token/validate", login.get_validate, "whether the token counts", SIGNING_IN),
     Route("POST", "/platform/login", login.post_login, "a token for a name and a password", SIGNING_IN),
     Route("POST", device.BEGIN_PATH, device.post_authorization, "begin a login in the browser", SIGNING_IN),
-    Route("POST", device.TOKEN_PATH, device.post_token, "the token, once somebody allowed it there", SIGNING_IN),
+    Route(
+        "POST",
+        device.TOKEN_PATH,
+        device.post_token,
+        "the token, once somebody allowed it there",
+        SIGNING_IN,
+        limited=Limited.POLLS,
+    ),
     Route("GET", device.RUNTIME_PATH, device.get_runtime_config, "where the API is, for the stock client", UNASKED),
     Route("GET", "/ui-config", device.get_ui_config, "where the API is, and how one logs in", UNASKED),
     Route("GET", "/v/login", browser_login.get_login, "the page to log in, and to allow programs in", UNASKED),

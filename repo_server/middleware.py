@@ -20,6 +20,7 @@ from repo_server.error_table import status_of
 from repo_server.http_errors import ServerBusy
 from repo_server.logs import REQUESTS, SERVER
 from repo_server.problems import Refused, json_response, plain, problem, refusal_as_problem
+from repo_server.rate_limits import tell_standing
 from repo_server.reference_routes import speaks_as_reference
 from repo_server.services import SERVICES
 
@@ -45,6 +46,7 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
         status = response.status
         if not response.prepared:
             response.headers[REQUEST_ID] = request_id
+            tell_standing(request, response)
             _close_if_unread(request, response)
         await auditing.answered(request, status)
         return response

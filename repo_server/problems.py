@@ -23,7 +23,14 @@ from opendatafabric.errors import (
     OdfError,
 )
 from repo_server.error_table import TYPES_PATH, error_type_of, status_of
-from repo_server.http_errors import BodyTooSlow, NotAcceptable, ServerBusy, UnprocessableBody, UnsupportedMediaType
+from repo_server.http_errors import (
+    BodyTooSlow,
+    NotAcceptable,
+    ServerBusy,
+    TooManyRequests,
+    UnprocessableBody,
+    UnsupportedMediaType,
+)
 from repo_server.logs import redacted
 
 PROBLEM: Final = "application/problem+json"
@@ -39,6 +46,7 @@ _FAMILIES: Final[dict[int, type[OdfError]]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: LimitExceeded,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaType,
     HTTPStatus.UNPROCESSABLE_ENTITY: UnprocessableBody,
+    HTTPStatus.TOO_MANY_REQUESTS: TooManyRequests,
     HTTPStatus.SERVICE_UNAVAILABLE: ServerBusy,
 }
 """What a refusal in another form is called in a document."""
@@ -49,7 +57,9 @@ def problem(error: OdfError, request_id: str) -> web.Response:
     status = status_of(type(error))
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         error = OdfError("the server failed", hint="its log has the details under the number of this request")
-    headers = {hdrs.RETRY_AFTER: _RETRY_AFTER_S} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    headers = error.headers if isinstance(error, TooManyRequests) else {}
+    if status is HTTPStatus.SERVICE_UNAVAILABLE:
+        headers = {hdrs.RETRY_AFTER: _RETRY_AFTER_S}
     return web.Response(
         body=orjson.dumps(_document(error, status, request_id)), status=status, content_type=PROBLEM, headers=headers
     )

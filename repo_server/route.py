@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from repo_server.auditing import Audited
 from repo_server.needs import Needs
+from repo_server.rate_limits import Limited
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -26,6 +27,16 @@ class Route:
     needs: Needs
     audited: Audited | None = None
     """How the audit log has it; by its method unless said."""
+    limited: Limited | None = None
+    """What it counts as; by its method unless said."""
+
+    @property
+    def counts_as(self) -> Limited:
+        """Objects come by thousands, whatever else is sent does not."""
+        if self.limited is None and self.audited is Audited.COUNTED:
+            return Limited.TRANSFERS
+        reads = self.audited is Audited.NOT or (self.method == hdrs.METH_GET and self.audited is None)
+        return self.limited or (Limited.READS if reads else Limited.WRITES)
 
     @property
     def of_reference(self) -> bool:

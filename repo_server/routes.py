@@ -14,6 +14,7 @@ from catalog.scopes import Scope
 from repo_server.account_routes import ACCOUNT_ROUTES
 from repo_server.auditing import AUDITED_AS, Audited, usual
 from repo_server.config import Tenancy
+from repo_server.counting import count
 from repo_server.error_table import TYPES_PATH
 from repo_server.gate import admit
 from repo_server.handlers import (
@@ -42,6 +43,7 @@ from repo_server.handlers import (
 from repo_server.login_routes import LOGIN_ROUTES
 from repo_server.needs import ADMIN, ANYONE, UNASKED, OfDataset, OfNode, Who
 from repo_server.query_routes import LOOK_ROUTES, QUERY_ROUTES
+from repo_server.rate_limits import Limited
 from repo_server.reference_routes import REFERENCE_HANDLERS
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
@@ -71,8 +73,10 @@ NODE_ROUTES: Final = (
         "PATCH", "/platform/file/upload/{token}", files.append, "send more of the file", _SENDING_FILES, Audited.COUNTED
     ),
     Route("DELETE", "/platform/file/upload/{token}", files.cancel, "give the file up", _SENDING_FILES),
-    Route("GET", "/system/health", health.get_health, "that the process answers", UNASKED),
-    Route("GET", "/system/ready", health.get_ready, "that datasets and catalog can be used", UNASKED),
+    Route("GET", "/system/health", health.get_health, "that the process answers", UNASKED, limited=Limited.NOT),
+    Route(
+        "GET", "/system/ready", health.get_ready, "that datasets and catalog can be used", UNASKED, limited=Limited.NOT
+    ),
     Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators", ADMIN),
     Route("GET", "/system/transfers", lifecycle.get_offers, "datasets offered to or by the caller", _MANAGING),
     Route("POST", "/system/transfers/{did}", lifecycle.take_offer, "take a dataset that is offered", _MANAGING),
@@ -207,6 +211,7 @@ def _add(application: web.Application, route: Route, path: str) -> None:
 
 def _admitting(route: Route) -> Handler:
     async def admitted(request: web.Request) -> web.StreamResponse:
+        await count(request, route.counts_as, asked=route.needs != UNASKED)
         await admit(request, route.needs)
         return await route.handler(request)
 

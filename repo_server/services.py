@@ -25,6 +25,7 @@ from repo_server.ipfs.publishing import Publisher
 from repo_server.metrics import Metrics
 from repo_server.oidc.issuers import Issuers
 from repo_server.query.running import Queries
+from repo_server.rate_limits import RateLimits
 from storage.local.derived import LocalDerivedStore
 from storage.repositories import DatasetRepository
 
@@ -41,6 +42,7 @@ class Services:
     now: Callable[[], float]
     incoming: Incoming
     audit: AuditQueue
+    rates: RateLimits
     ingests: Ingests
     indexing: Indexing
     queries: Queries

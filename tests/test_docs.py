@@ -28,6 +28,7 @@ from tests.conftest import ExampleServer
 from tests.source_tree import ROOT, text_of, tracked_files
 from tools.errors_page import families
 from tools.errors_page import page as errors_page
+from tools.limits_page import page as limits_page
 
 PAGES = [path for path in tracked_files() if path.suffix == ".md" and not path.is_relative_to("tests/vectors")]
 REFERENCE = Path("docs/reference")
@@ -68,6 +69,10 @@ def test_every_error_code_says_what_it_means_and_what_to_do(family: type[errors.
 
 def test_the_page_of_errors_is_that_of_the_table() -> None:
     assert text_of(REFERENCE / "errors.md") == errors_page(), "run .venv/bin/python -m tools.errors_page"
+
+
+def test_the_page_of_limits_is_that_of_the_code() -> None:
+    assert text_of(REFERENCE / "limits.md") == limits_page(), "run .venv/bin/python -m tools.limits_page"
 
 
 def test_every_exit_code_is_documented() -> None:

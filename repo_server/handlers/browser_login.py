@@ -8,10 +8,10 @@ from typing import Final
 from aiohttp import web
 from yarl import URL
 
-from catalog.accounts import Account
 from opendatafabric.errors import AuthenticationRequired, Conflict, MalformedIdentifier, NotFound
 from opendatafabric.login_limits import PAGE_PATH_CHARS_MAX
-from opendatafabric.names import AccountName
+from repo_server.auditing import address_of
+from repo_server.counting import checked_password
 from repo_server.handlers.device import LOGIN_PATH
 from repo_server.openapi.described import FORM, STRING, Body, Parameter, Tag, describes, empty, page
 from repo_server.pages.frame import FORM_HEADERS, Frame, frame_at
@@ -53,7 +53,9 @@ async def post_login(request: web.Request) -> web.StreamResponse:
     form = await checked_form(request)
     onward = onward_of("".join(form.all("onward")))
     try:
-        account = await _checked(request, form.one("login"), form.one("password"))
+        account = await checked_password(
+            request.app[SERVICES], form.one("login").strip(), form.one("password"), address=address_of(request)
+        )
     except (AuthenticationRequired, MalformedIdentifier):
         session = await session_of(request)
         return _shown(request, session, _login_form(request, session, onward, failed=True), HTTPStatus.UNAUTHORIZED)
@@ -102,10 +104,6 @@ def to_page(request: web.Request, path: str) -> web.Response:
     """Send a browser on to a page of ours."""
     headers = {"Location": request.app[SERVICES].base_url + path, "Cache-Control": "no-store"}
     return web.Response(status=HTTPStatus.SEE_OTHER, headers=headers)
-
-
-async def _checked(request: web.Request, login: str, password: str) -> Account:
-    return await request.app[SERVICES].catalog.accounts.check_password(AccountName(login.strip()), password)
 
 
 def _login_form(request: web.Request, session: Session, onward: str, *, failed: bool = False) -> str:

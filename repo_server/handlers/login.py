@@ -8,6 +8,7 @@ from aiohttp import web
 from typing_extensions import TypedDict
 
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, MalformedIdentifier, UnsupportedOperation
+from repo_server.auditing import address_of
 from repo_server.body import read_json
 from repo_server.gate import CALLER, Refused
 from repo_server.identity import NO_TOKEN
@@ -67,7 +68,7 @@ async def post_login(request: web.Request) -> web.StreamResponse:
     body = await read_json(request, services.settings)
     method, credentials = (_text_field(body, name) for name in ("loginMethod", "loginCredentialsJson"))
     try:
-        account = await account_by(services, method, credentials)
+        account = await account_by(services, method, credentials, address=address_of(request))
     except UnsupportedOperation as error:
         return message(error.message, HTTPStatus.BAD_REQUEST)
     except (AuthenticationRequired, AccessDenied, MalformedIdentifier):

@@ -25,6 +25,7 @@ from repo_server.openapi.parameters import path_parameter
 from repo_server.openapi.schemas import Components
 from repo_server.openapi.statuses import SAID, looks_at_tokens, may_be_anonymous, statuses_of
 from repo_server.problems import PROBLEM
+from repo_server.rate_limits import Limited
 from repo_server.route import Route, Served
 
 VERSION: Final = "3.1.0"
@@ -149,6 +150,8 @@ def _body(body: Body, components: Components) -> dict[str, Any]:
 
 def _responses(route: Route, operation: Operation, components: Components) -> dict[str, Any]:
     refusals = {*statuses_of(route.needs, with_body=operation.body is not None), *operation.refuses}
+    if route.counts_as is not Limited.NOT:
+        refusals.add(HTTPStatus.TOO_MANY_REQUESTS)
     told = {str(status.value): _refusal(status, route, components) for status in sorted(refusals)}
     for answer in operation.answers:
         told[str(answer.status.value)] = _response(answer, components)

@@ -7,12 +7,20 @@ import inspect
 
 import pytest
 
-from opendatafabric import index_limits, limits, login_limits, report_limits, source_limits
+from opendatafabric import (
+    engine_limits,
+    index_limits,
+    limits,
+    login_limits,
+    report_limits,
+    server_limits,
+    source_limits,
+)
 
-MODULES = (index_limits, limits, login_limits, report_limits, source_limits)
+MODULES = (engine_limits, index_limits, limits, login_limits, report_limits, server_limits, source_limits)
 LINES = [line for module in MODULES for line in ast.parse(inspect.getsource(module)).body]
 NAMES = [line.target.id for line in LINES if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)]
-UNITS = {"BYTES", "CHARS", "S", "DEPTH", "COUNT"}
+UNITS = {"BYTES", "KIB", "CHARS", "S", "DEPTH", "COUNT"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repo_server.budgets import Budget, Budgets
+from catalog.budgets import Budget, Budgets
 
 BUDGETS = st.builds(Budget, st.integers(1, 50), st.floats(0.1, 1_000))
 
