@@ -40,6 +40,7 @@ from repo_server.logs import SERVER, start_logging
 from repo_server.metrics import Metrics
 from repo_server.middleware import add_browser_headers, around
 from repo_server.oidc.issuers import Issuers
+from repo_server.query.downloads import Downloads
 from repo_server.query.running import Queries
 from repo_server.rate_limits import RateLimits
 from repo_server.routes import add_routes
@@ -50,6 +51,7 @@ from repo_server.upstream import Upstream, upstream_of
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace
 from storage.local.derived import LocalDerivedStore
+from storage.local.large_derived import LargeDerivedFiles
 from storage.memory import MemoryDerivedStore
 from storage.open import Connection, open_repository
 from storage.repositories import DatasetRepository
@@ -166,7 +168,9 @@ def _services(settings: Settings, engine: Engine) -> Callable[[web.Application],
             )
             metrics = Metrics()
             async with upstream_of(settings, catalog.stores, owner, metrics.stores) as upstream:
-                services = await _made(settings, repository, catalog, owner, engine, upstream=upstream, metrics=metrics)
+                services = await made_services(
+                    settings, repository, catalog, owner, engine, upstream=upstream, metrics=metrics
+                )
                 application[SERVICES] = services
                 async with _mirrors(services, owner), _in_background(services):
                     yield
@@ -199,7 +203,7 @@ async def _opened(settings: Settings) -> AsyncIterator[tuple[DatasetRepository, 
         yield await open_repository(str(settings.repo), connection), catalog
 
 
-async def _made(
+async def made_services(
     settings: Settings,
     repository: DatasetRepository,
     catalog: Catalog,
@@ -209,6 +213,7 @@ async def _made(
     upstream: Upstream | None,
     metrics: Metrics,
 ) -> Services:
+    """What handlers need, over an open repository and catalog."""
     directory = Directory(
         repository,
         catalog.datasets,
@@ -219,6 +224,7 @@ async def _made(
         metrics=metrics.stores,
         upstream=upstream,
     )
+    queries = Queries(settings)
     services = Services(
         settings=settings,
         repository=repository,
@@ -231,7 +237,8 @@ async def _made(
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         lifecycle=Lifecycle(repository, catalog, settings.terms, time.time),
         engine=engine,
-        queries=Queries(settings),
+        queries=queries,
+        downloads=_downloads(settings, queries),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         audit=AuditQueue(catalog.audit, time.monotonic),
         rates=RateLimits(settings, catalog.attempts, time.monotonic),
@@ -246,6 +253,11 @@ async def _made(
     if settings.run_worker:
         services.worker = WorkerProcess(settings, catalog.jobs)
     return services
+
+
+def _downloads(settings: Settings, queries: Queries) -> Downloads:
+    files = LargeDerivedFiles(settings.query_path / "downloads", bytes_max=settings.downloads_bytes_max)
+    return Downloads(queries, files)
 
 
 def _packs(settings: Settings) -> LocalDerivedStore | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from catalog.permissions import Access
+from pipeline.query.answer_form import FileKind
 from repo_server.auditing import Audited
-from repo_server.handlers import looks, query
+from repo_server.handlers import downloads, looks, query
 from repo_server.needs import ANYONE
 from repo_server.route import Route
 
@@ -18,6 +19,12 @@ QUERY_ROUTES: Final = (
 """Of the node: which datasets a caller may read is asked for each that a query names."""
 
 LOOK_ROUTES: Final = (
+    *(
+        Route(
+            "GET", f"/data.{kind.value}", downloads.download(kind), f"all records or some as {kind.name}", Access.READ
+        )
+        for kind in FileKind
+    ),
     Route("GET", "/tail", looks.get_tail, "the newest records", Access.READ),
     Route("GET", "/metadata", looks.get_metadata, "what the chain says of the dataset last", Access.READ),
 )

@@ -25,6 +25,11 @@ class QuerySettings(BaseSettings):
     query_folder: Path | None = Field(
         None, description="folder for slices and answers of queries under way; beside the datasets by default"
     )
+    downloads_at_once: int = Field(2, gt=0, description="files for downloads that are made at once; others wait")
+    download_s_max: float = Field(1_800, gt=0, description="longest time that making a file may take, in seconds")
+    downloads_bytes_max: int = Field(
+        10_737_418_240, gt=0, description="room on disk for files made for downloads, and the length of the longest"
+    )
     query_unsandboxed: bool = Field(
         False, description="let queries and looks at records run where the kernel offers no sandbox"
     )

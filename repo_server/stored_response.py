@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any, cast
@@ -15,22 +15,29 @@ from storage.protocols import ObjectReader
 from storage.values import ByteRange
 
 
-async def send_stored(request: web.Request, objects: ObjectReader, key: str, *, is_public: bool) -> web.StreamResponse:
-    """The object ``key``.
+async def send_stored(
+    request: web.Request,
+    objects: ObjectReader,
+    key: str,
+    *,
+    is_public: bool,
+    headers: Mapping[str, str] | None = None,
+) -> web.StreamResponse:
+    """The object ``key``; ``headers`` replace the usual ones or come beside them.
 
     Raises:
         ObjectNotFound: it is not in the store.
     """
     name = key.rpartition("/")[2]
-    headers = headers_of(name, is_public=is_public)
+    sent = {**headers_of(name, is_public=is_public), **(headers or {})}
     size = (await objects.stat(key)).size
     if is_known(request, name):
-        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=sent)
     window = window_of(request.headers, name, size)
     if window is None:
-        headers["Content-Range"] = f"bytes */{size}"
-        return web.Response(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=headers)
-    response = web.StreamResponse(headers=headers)
+        sent["Content-Range"] = f"bytes */{size}"
+        return web.Response(status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers=sent)
+    response = web.StreamResponse(headers=sent)
     if window.partial:
         response.set_status(HTTPStatus.PARTIAL_CONTENT)
         response.headers["Content-Range"] = window.content_range

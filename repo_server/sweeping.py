@@ -20,6 +20,7 @@ from storage.uploads import Uploads
 _INTERVAL_S: Final = 600
 _PACKS_UNUSED_S: Final = 7 * 86_400
 """An answer to a pull that nobody repeated for a week goes; so do those of datasets that were deleted."""
+_DOWNLOADS_UNUSED_S: Final = 86_400
 
 
 async def sweep_for_ever(services: Services) -> None:
@@ -77,6 +78,8 @@ async def sweep(services: Services) -> None:
     given_up = await services.lifecycle.expire()
     if given_up:
         SERVER.info("%d datasets that were deleted are gone for good", given_up)
+    await services.queries.sweep(now=now)
+    await services.downloads.sweep(unused_for_s=_DOWNLOADS_UNUSED_S, now=now)
     removed = await services.repository.sweep(unused_for_s=settings.pending_lease_s, now=now)
     if removed:
         SERVER.info("removed %d datasets whose first push never ended", len(removed))

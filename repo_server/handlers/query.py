@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from opendatafabric.errors import MalformedInput
 from opendatafabric.query_limits import QUESTION_BYTES_MAX
-from pipeline.query.answer_form import FileKind, JsonShape, SchemaFormat
+from pipeline.query.answer_form import JsonShape, SchemaFormat
 from repo_server.accepted import accepted
 from repo_server.body import read_json, read_json_text
 from repo_server.gate import CALLER, Refused
@@ -21,15 +21,10 @@ from repo_server.piece_response import send_pieces
 from repo_server.problems import json_response, worded
 from repo_server.query.answering import Answered, answer_parts, answered, length_of_answer, pieces_of_answer
 from repo_server.query.checking import ProofToCheck, fault_of
+from repo_server.query.file_types import FILE_TYPES
 from repo_server.query.question import Dialect, Include, Question, question_from_address, question_from_body
 from repo_server.services import SERVICES
 
-FILE_TYPES: Final = {
-    FileKind.CSV: "text/csv; charset=utf-8",
-    FileKind.NDJSON: "application/x-ndjson",
-    FileKind.ARROW: "application/vnd.apache.arrow.stream",
-    FileKind.PARQUET: "application/vnd.apache.parquet",
-}
 _TIME: Final = {"type": "string", "format": "date-time"}
 _TIMES: Final = {"asAt": "as datasets were known then", "asOf": "the state of what had happened by then"}
 

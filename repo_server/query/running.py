@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -24,6 +24,8 @@ from storage.dataset import Dataset
 
 _LOOKS_AT_ONCE: Final = 4
 """They take a fraction of a second each, so they wait for each other and not for queries."""
+_PREFIX: Final = "query-"
+_LEFT_S: Final = 86_400
 
 
 class Queries:
@@ -34,6 +36,7 @@ class Queries:
         self._processes = QueryProcesses(settings.query_path, count=settings.query_processes)
         self._running, self._waiting = asyncio.Semaphore(settings.queries_at_once), 0
         self._looks = asyncio.Semaphore(_LOOKS_AT_ONCE)
+        self._downloads = asyncio.Semaphore(settings.downloads_at_once)
         self._sources = Sources(KnownHeads(), Placing(trusted=True, fetch_bytes_max=settings.query_fetch_bytes_max))
 
     async def known(self, dataset: Dataset, moment: Moment = NOW) -> KnownRecords:
@@ -75,16 +78,24 @@ class Queries:
         form: AnswerForm,
         *,
         wanted: Wanted = CHANGELOG,
-        rows: int | None = None,
+        whole: bool = False,
     ) -> AsyncIterator[BinaryIO]:
-        """Those records as a nameless file; errors as ``prepare_records`` and ``QueryProcess.wait``."""
-        async with self._looks, self._folder() as folder:
+        """Those records as a nameless file, with ``whole`` as long as downloads may be.
+
+        Raises:
+            LimitExceeded, MalformedData and others: as ``prepare_records`` and ``QueryProcess.wait``.
+        """
+        async with self._downloads if whole else self._looks, self._folder() as folder:
             request = await prepare_records(
                 dataset, known, folder, records, wanted=wanted, placing=self._sources.placing
             )
-            limits = replace(self._limits(), rows=rows)
+            limits = self._download_limits() if whole else self._limits()
             async with self._processes.answered(replace(request, form=form, limits=limits)) as answer:
                 yield answer
+
+    async def sweep(self, *, now: float) -> None:
+        """Remove what queries left whose server was killed."""
+        await asyncio.to_thread(self._sweep, now - _LEFT_S)
 
     async def close(self) -> None:
         """End the processes that wait."""
@@ -99,9 +110,19 @@ class Queries:
             result_bytes=settings.query_answer_bytes_max,
         )
 
+    def _download_limits(self) -> QueryLimits:
+        settings = self._settings
+        return replace(self._limits(), time_s=settings.download_s_max, result_bytes=settings.downloads_bytes_max)
+
+    def _sweep(self, before: float) -> None:
+        for folder in self._settings.query_path.glob(f"{_PREFIX}*"):
+            with suppress(OSError):
+                if folder.stat().st_mtime < before:
+                    shutil.rmtree(folder)
+
     @asynccontextmanager
     async def _folder(self) -> AsyncIterator[Path]:
-        made = await asyncio.to_thread(lambda: tempfile.mkdtemp(prefix="query-", dir=self._processes.folder))
+        made = await asyncio.to_thread(lambda: tempfile.mkdtemp(prefix=_PREFIX, dir=self._processes.folder))
         try:
             yield Path(made)
         finally:

@@ -29,7 +29,7 @@ def whole_number(text: str, field: str, *, most: int) -> int:
     Raises:
         MalformedInput: it is none, or more than ``most``.
     """
-    if not (text.isascii() and text.isdigit() and len(text) < 19) or int(text) > most:
+    if not (text.isascii() and text.isdigit() and len(text) < 20) or int(text) > most:
         raise MalformedInput(f"{field} is no such number", expected=f"0 to {most}", found=text[:100])
     return int(text)
 

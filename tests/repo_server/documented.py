@@ -41,7 +41,7 @@ class Documented:
         if body and method != "HEAD":
             media_type = (content_type or "").partition(";")[0]
             assert media_type in content, f"{what} in {media_type} is not documented, only {sorted(content)}"
-            if media_type.endswith("json"):
+            if media_type.endswith(("/json", "+json")):
                 self._check_json(content[media_type]["schema"], body, what)
 
     def _check_json(self, schema: dict[str, Any], body: bytes, what: str) -> None:

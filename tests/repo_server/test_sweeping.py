@@ -16,11 +16,10 @@ from opendatafabric.errors import StorageError
 from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
 from repo_server import sweeping
+from repo_server.app import made_services
 from repo_server.config import Tenancy
-from repo_server.directory import Directory
-from repo_server.identity import Identities
-from repo_server.incoming import Incoming
-from repo_server.ingesting import ForeignEngine, Ingests
+from repo_server.ingesting import ForeignEngine
+from repo_server.metrics import Metrics
 from repo_server.services import Services
 from storage.local.objects import LocalObjectStore
 from storage.repository import DatasetEntry
@@ -39,30 +38,14 @@ async def server(tmp_path: Path) -> AsyncIterator[Hosted]:
 
 
 @pytest.fixture
-def services(server: Hosted) -> Services:
+async def services(server: Hosted) -> Services:
     """What a sweeper needs; its clock stands still unless a test moves it."""
     start = time.time()
-    catalog, owner = server.catalog, server.accounts["alice"]
-    visibility = server.settings.default_visibility
-    directory = Directory(
-        server.repository,
-        catalog.datasets,
-        catalog.roles,
-        lambda: None,
-        default_owner=owner,
-        default_visibility=visibility,
+    engine, owner = ForeignEngine(server.settings), server.accounts["alice"]
+    made = await made_services(
+        server.settings, server.repository, server.catalog, owner, engine, upstream=None, metrics=Metrics()
     )
-    return Services(
-        settings=server.settings,
-        repository=server.repository,
-        catalog=catalog,
-        identities=Identities(catalog.tokens, lambda: None),
-        directory=directory,
-        now=lambda: start,
-        incoming=Incoming(server.settings.incoming_path, bytes_max=100, lease_s=UPLOAD_LEASE_S),
-        engine=ForeignEngine(server.settings),
-        ingests=Ingests(ForeignEngine(server.settings), catalog.ingest_plans, at_once=1, now=lambda: start),
-    )
+    return replace(made, now=lambda: start)
 
 
 def later(services: Services, seconds: float) -> Services:
