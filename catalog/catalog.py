@@ -25,6 +25,7 @@ from catalog.ipns import IpnsRecords
 from catalog.job_totals import JobTotals
 from catalog.jobs import Jobs
 from catalog.mirrors import Mirrors
+from catalog.publishers import Publishers
 from catalog.reports import Reports
 from catalog.roles import Roles
 from catalog.schedules import Schedules
@@ -72,6 +73,7 @@ class Catalog:
         self.tombstones = Tombstones(database, now)
         self.transfer_offers = TransferOffers(database, now)
         self.belongings = Belongings(database)
+        self.publishers = Publishers(database, now)
         self._database = database
 
     def version(self) -> Hashable | None:

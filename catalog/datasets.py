@@ -85,6 +85,13 @@ class Datasets:
         async with self._database.writing() as connection:
             await _forget(connection, str(dataset_id))
 
+    async def called_like(self, text: str, *, count: int) -> list[DatasetRecord]:
+        """Datasets with ``text`` in their names, in whatever case, by name: ``count`` at most."""
+        is_like = datasets.c.alias_folded.contains(text.lower(), autoescape=True)
+        query = select(datasets).where(is_like).order_by(datasets.c.alias_folded).limit(count)
+        async with self._database.reading() as connection:
+            return [_record(row) for row in await connection.execute(query)]
+
     async def ids(self) -> set[DatasetId]:
         """Every dataset that is known."""
         async with self._database.reading() as connection:

@@ -11,7 +11,7 @@ from catalog.accounts import Account, Accounts
 from catalog.engine import Database
 from catalog.login_tables import external_identities
 from opendatafabric.did import AccountId
-from opendatafabric.errors import NameCollision, NotFound, StorageError
+from opendatafabric.errors import MalformedIdentifier, NameCollision, NotFound, StorageError
 from opendatafabric.names import AccountName
 
 _NAMES_TRIED = 20
@@ -58,7 +58,7 @@ class ExternalIdentities:
         for each in _names_like(name):
             try:
                 return await self._accounts.create(each)
-            except NameCollision:
+            except (NameCollision, MalformedIdentifier):  # taken, or reserved for paths of the node
                 continue
         raise NameCollision(f"the account {name} and all that are called like it exist already", found=name)
 

@@ -38,3 +38,22 @@ external_identities: Final = Table(
     Column("account_id", String, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("linked_at", Float, nullable=False),
 )
+
+publishers: Final = Table(
+    "publishers",
+    METADATA,
+    Column("id", String, primary_key=True),
+    Column("dataset_id", String, ForeignKey("datasets.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("account_id", String, ForeignKey("accounts.id", ondelete="CASCADE"), nullable=False),
+    Column("issuer", String, nullable=False, index=True),
+    Column("audience", String),
+    Column("claims", String, nullable=False),
+    Column("created_at", Float, nullable=False),
+)
+
+used_identity_tokens: Final = Table(
+    "used_identity_tokens",
+    METADATA,
+    Column("token_hash", LargeBinary, primary_key=True),
+    Column("expires_at", Float, nullable=False, index=True),
+)

@@ -10,20 +10,16 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
-import orjson
 from yarl import URL
 
-from opendatafabric.errors import AccessDenied, AuthenticationRequired, PeerUnavailable, ProtocolViolation
-from opendatafabric.limits import HTTP_CONNECT_S_MAX, HTTP_SILENCE_S_MAX, READ_CHUNK_BYTES
+from cli.server_calls import TIMEOUT, answer_of
+from opendatafabric.errors import AccessDenied, AuthenticationRequired, ProtocolViolation
 from opendatafabric.login_limits import DEVICE_LOGIN_S, DEVICE_POLL_S
-from storage.reading import joined
 
 CLIENT_ID: Final = "odf"
 _BEGIN: Final = "platform/token/device/authorization"
 _TOKEN: Final = "platform/token/device"
 _GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
-_ANSWER_BYTES_MAX: Final = 64 * 1024
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=HTTP_CONNECT_S_MAX + HTTP_SILENCE_S_MAX, sock_connect=HTTP_CONNECT_S_MAX)
 _WAITS: Final = frozenset({"authorization_pending", "slow_down"})
 
 
@@ -44,8 +40,8 @@ async def token_by_browser(origin: str, show: Callable[[str], None], clock: Cloc
         ProtocolViolation: the server has no such logins, or answers otherwise.
         PeerUnavailable: it does not answer.
     """
-    async with aiohttp.ClientSession(timeout=_TIMEOUT) as session:
-        _, begun = await post_form(session, f"{origin}/{_BEGIN}", {"client_id": CLIENT_ID})
+    async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
+        _, begun = await answer_of(session, "POST", f"{origin}/{_BEGIN}", form={"client_id": CLIENT_ID})
         page, code = _page_of(begun), begun.get("device_code")
         if page is None or not isinstance(code, str):
             raise _violation(origin)
@@ -53,34 +49,13 @@ async def token_by_browser(origin: str, show: Callable[[str], None], clock: Cloc
         interval_s, ends_at = DEVICE_POLL_S, clock.now() + DEVICE_LOGIN_S
         fields = {"client_id": CLIENT_ID, "device_code": code, "grant_type": _GRANT_TYPE}
         while clock.now() < ends_at:
-            status, told = await post_form(session, f"{origin}/{_TOKEN}", fields)
+            status, told = await answer_of(session, "POST", f"{origin}/{_TOKEN}", form=fields)
             if status == HTTPStatus.OK and isinstance(told.get("access_token"), str):
                 return str(told["access_token"])
             _check_waiting(origin, told.get("message") if status == HTTPStatus.BAD_REQUEST else None)
             interval_s += DEVICE_POLL_S if told["message"] == "slow_down" else 0
             await clock.sleep(interval_s)
     raise _expired()
-
-
-async def post_form(session: aiohttp.ClientSession, url: str, fields: dict[str, str]) -> tuple[int, dict[str, Any]]:
-    """Status and JSON of the answer to a form; an empty object if it is no such JSON.
-
-    Raises:
-        PeerUnavailable: no answer, or that of a server that fails.
-        LimitExceeded: an answer without an end.
-    """
-    try:
-        async with session.post(url, data=fields, allow_redirects=False) as response:
-            raw = await joined(url, response.content.iter_chunked(READ_CHUNK_BYTES), size_max=_ANSWER_BYTES_MAX)
-    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-        raise PeerUnavailable(f"{URL(url).origin()} does not answer: {error or 'too slow'}") from None
-    if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise PeerUnavailable(f"{URL(url).origin()} answers {response.status}", hint="try again later")
-    try:
-        told = orjson.loads(raw)
-    except ValueError:
-        told = None
-    return response.status, told if isinstance(told, dict) else {}
 
 
 def _page_of(begun: dict[str, Any]) -> str | None:

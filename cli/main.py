@@ -22,7 +22,7 @@ COMMANDS: Final = (
     "serve", "init", "add", "ingest", "set-watermark", "set-transform",
     "delete", "undelete", "rename", "transfer", "list", "show", "log", "tail", "lineage",
     "sql", "pull", "push", "schedule", "worker", "login", "account",
-    "token", "role", "team", "visibility", "mirror", "verify", "report",
+    "token", "trust", "role", "team", "visibility", "mirror", "verify", "report",
     "attestation", "witness", "gate", "promote", "fsck", "gc", "scrub", "audit", "backup", "restore",
     "export", "reindex", "engine", "car", "block", "hash", "snapshot", "ref", "did",
 )  # fmt: skip

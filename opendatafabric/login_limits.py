@@ -54,3 +54,15 @@ EXTERNAL_LOGIN_S: Final = 600
 
 EXTERNAL_SUBJECT_CHARS_MAX: Final = 255
 """Longest subject of an issuer, as OpenID Connect has it."""
+
+PUBLISHERS_MAX: Final = 50
+"""Publishers of one dataset: a few repositories and their branches."""
+
+PUBLISHER_CLAIMS_MAX: Final = 20
+"""Conditions of one publisher; CI systems have some thirty claims."""
+
+PUBLISHER_TEXT_CHARS_MAX: Final = 500
+"""Longest issuer, audience, claim or pattern of a publisher."""
+
+IDENTITY_TOKEN_KEPT_S_MAX: Final = 86_400
+"""How long a token of an issuer is remembered as used, at most: one that is good for longer is refused."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from aiohttp import hdrs, web
 
+from catalog.accounts import Account
 from catalog.audit import Deed
 from catalog.token_text import parse_token
 from opendatafabric.errors import AuthenticationRequired
@@ -83,6 +84,11 @@ async def answered(request: web.Request, status: int) -> None:
         queue.count(_deed(request, action, outcome="ok", counted=True), size=request.content_length or 0)
     else:
         await queue.written(_deed(request, action, outcome="ok", status=status))
+
+
+def whose(account: Account) -> dict[str, str]:
+    """What is told of somebody who shows who they are, and has no token yet."""
+    return {"account": str(account.name), "account_id": str(account.id)}
 
 
 def _told(request: web.Request) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from repo_server.handlers import browser_login, device, login, oidc
+from repo_server.auditing import Audited
+from repo_server.handlers import browser_login, device, login, oidc, publishers
 from repo_server.needs import SIGNING_IN, UNASKED, OfNode, Who
 from repo_server.oidc.external_login import CALLBACK_PATH
 from repo_server.rate_limits import Limited
@@ -21,8 +22,10 @@ LOGIN_ROUTES: Final = (
         device.post_token,
         "the token, once somebody allowed it there",
         SIGNING_IN,
+        Audited.NOT,  # clients ask every few seconds; the handler writes down what they get in the end
         limited=Limited.POLLS,
     ),
+    Route("POST", publishers.EXCHANGE_PATH, publishers.post_exchange, "a token for the run of a CI system", SIGNING_IN),
     Route("GET", device.RUNTIME_PATH, device.get_runtime_config, "where the API is, for the stock client", UNASKED),
     Route("GET", "/ui-config", device.get_ui_config, "where the API is, and how one logs in", UNASKED),
     Route("GET", "/v/login", browser_login.get_login, "the page to log in, and to allow programs in", UNASKED),

@@ -36,8 +36,15 @@ class LoginSettings(BaseSettings):
         description='claims without which nobody is let in, as JSON: {"groups": "odf"}; * stands for any text',
     )
     oidc_create_accounts: bool = Field(True, description="whether the first login there makes an account here")
+    ci_issuers: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
+        (),
+        description="issuers of CI systems in one's own network, parted by blanks; others have public addresses",
+    )
+    ci_token_s: float = Field(
+        900, ge=60, le=86_400, description="how long a token is good that a CI run got for its own, in seconds"
+    )
 
     @property
     def own_issuers(self) -> frozenset[str]:
         """Those that the operator answers for: they may lie in a private network."""
-        return frozenset() if self.oidc_issuer is None else frozenset({self.oidc_issuer})
+        return frozenset({*self.ci_issuers, *([] if self.oidc_issuer is None else [self.oidc_issuer])})

@@ -62,6 +62,7 @@ _REFERENCE_PATHS: Final = frozenset(
         "/datasets/{did}",
         "/platform/token/validate",
         "/platform/login",
+        "/graphql",
         "/platform/token/device",
         "/platform/token/device/authorization",
         "/platform/file/upload/prepare",

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.browser_login import token_by_browser
+from cli.ci_login import token_of_run
 from cli.credentials import origin_of, save_token
 from cli.options import AsJson
 from cli.output import print_json, print_line, print_note
@@ -24,6 +25,10 @@ def command(
     browser: Annotated[
         bool, typer.Option("--browser", help="Log in with a browser, also where standard input is no terminal.")
     ] = False,
+    ci: Annotated[
+        bool,
+        typer.Option("--ci", help="Log in as a run of a CI system, for the datasets that trust it."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Keep an access token for a server; pull and push send it there and nowhere else.
@@ -35,9 +40,12 @@ def command(
     Example:
         odf login https://data.example.org
         odf token create alice --repo my-repository | odf login http://127.0.0.1:8080
+        odf login https://data.example.org --ci
     """
     origin = origin_of(url)
-    if access_token is None and (browser or sys.stdin.isatty()):
+    if ci:
+        access_token = asyncio.run(token_of_run(origin))
+    elif access_token is None and (browser or sys.stdin.isatty()):
         access_token = asyncio.run(token_by_browser(origin, _show))
     token = (access_token if access_token is not None else sys.stdin.readline()).strip()
     if not token or any(character.isspace() for character in token):

@@ -10,7 +10,7 @@ from yarl import URL
 
 from opendatafabric.errors import AuthenticationRequired, Conflict, MalformedIdentifier, NotFound
 from opendatafabric.login_limits import PAGE_PATH_CHARS_MAX
-from repo_server.auditing import address_of
+from repo_server.auditing import address_of, tell, whose
 from repo_server.counting import checked_password
 from repo_server.handlers.device import LOGIN_PATH
 from repo_server.openapi.described import FORM, STRING, Body, Parameter, Tag, describes, empty, page
@@ -60,6 +60,7 @@ async def post_login(request: web.Request) -> web.StreamResponse:
         session = await session_of(request)
         return _shown(request, session, _login_form(request, session, onward, failed=True), HTTPStatus.UNAUTHORIZED)
     response = to_page(request, onward)
+    tell(request, **whose(account))
     await log_in(request, response, account)
     return response
 
@@ -84,6 +85,7 @@ async def post_device(request: web.Request) -> web.StreamResponse:
     if account is None:
         return to_page(request, str(_at_device(code)))
     logins = request.app[SERVICES].catalog.device_logins
+    tell(request, decision=decision, **whose(account))
     try:
         if decision != "allow":
             await logins.deny(code)

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from catalog.device_logins import Refusal
 from opendatafabric.login_limits import DEVICE_LOGIN_S, DEVICE_POLL_S
+from repo_server.auditing import address_of, whose, write_now
 from repo_server.body import read_form
 from repo_server.login_methods import login_methods
 from repo_server.login_tokens import login_token
@@ -95,7 +96,7 @@ async def post_authorization(request: web.Request) -> web.StreamResponse:
     client_id = (await read_form(request, services.settings)).one("client_id").strip()
     if not client_id or not client_id.isprintable():
         return message("invalid_client", HTTPStatus.BAD_REQUEST)
-    code = await services.catalog.device_logins.begin(client_id, request.remote or "")
+    code = await services.catalog.device_logins.begin(client_id, address_of(request))
     told = {
         "device_code": code,
         "user_code": "",
@@ -119,6 +120,7 @@ async def post_token(request: web.Request) -> web.StreamResponse:
     if isinstance(found, Refusal):
         return message(found.value, HTTPStatus.BAD_REQUEST)
     token = await login_token(services, found)
+    await write_now(request, client=client_id, **whose(found))
     told = {
         "access_token": token.text,
         "token_type": "Bearer",

@@ -8,7 +8,7 @@ from aiohttp import web
 from typing_extensions import TypedDict
 
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, MalformedIdentifier, UnsupportedOperation
-from repo_server.auditing import address_of
+from repo_server.auditing import address_of, tell, whose
 from repo_server.body import read_json
 from repo_server.gate import CALLER, Refused
 from repo_server.identity import NO_TOKEN
@@ -73,6 +73,7 @@ async def post_login(request: web.Request) -> web.StreamResponse:
         return message(error.message, HTTPStatus.BAD_REQUEST)
     except (AuthenticationRequired, AccessDenied, MalformedIdentifier):
         return message("Invalid credentials", HTTPStatus.UNAUTHORIZED)
+    tell(request, method=method.lower(), **whose(account))
     return json_response({"accessToken": (await login_token(services, account)).text})
 
 

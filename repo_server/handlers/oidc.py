@@ -8,6 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, NameCollision, OdfError
+from repo_server.auditing import whose, write_now
 from repo_server.handlers.browser_login import frame_of, onward_of, to_page
 from repo_server.oidc.external_login import account_of, begun, issuer_page, redeemed, resumed
 from repo_server.openapi.described import Parameter, Tag, describes, empty, page
@@ -55,6 +56,7 @@ async def get_callback(request: web.Request) -> web.StreamResponse:
         return _refused(request, error)
     response = to_page(request, onward_of(attempt.onward))
     await log_in(request, response, account)
+    await write_now(request, issuer=claims["iss"], **whose(account))
     return response
 
 

@@ -134,11 +134,15 @@ async def account_of(services: Services, claims: Claims) -> Account:
         raise AccessDenied("this identity is not let in here: it lacks a claim that is required")
     issuer, subject = claims["iss"], claims["sub"]
     try:
-        return await identities.find(issuer, subject)
+        account = await identities.find(issuer, subject)
     except NotFound:
         if not settings.oidc_create_accounts:
             raise AccessDenied("this identity has no account here", hint="ask the operator for one") from None
-    return await identities.find_or_create(issuer, subject, account_name(claims, settings.oidc_name_claim))
+        name = account_name(claims, settings.oidc_name_claim)
+        account = await identities.find_or_create(issuer, subject, name)
+    if account.disabled:
+        raise AccessDenied("this account is disabled")
+    return account
 
 
 def configured(services: Services) -> tuple[str, str]:

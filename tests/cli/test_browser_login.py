@@ -121,7 +121,7 @@ async def test_a_server_that_wants_less_haste_is_asked_less_often() -> None:
         ({**BEGUN, "verification_uri": "javascript:alert(1)"}, (200, {}), ProtocolViolation),
         ({**BEGUN, "device_code": 7}, (200, {}), ProtocolViolation),
         (BEGUN, (200, {}), ProtocolViolation),
-        (BEGUN, (200, {"access_token": "x" * 100_000}), LimitExceeded),
+        (BEGUN, (200, {"access_token": "x" * 2_000_000}), LimitExceeded),
         (BEGUN, (400, {"error": "authorization_pending"}), ProtocolViolation),
         (BEGUN, (302, {"message": "authorization_pending"}), ProtocolViolation),
         (BEGUN, (400, {"message": "expired_token"}), AuthenticationRequired),

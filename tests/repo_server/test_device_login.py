@@ -93,6 +93,14 @@ async def test_a_person_lets_a_program_in(multi: Hosted, browser: Browser) -> No
     )
     assert orjson.loads((await multi.ask("GET", "/accounts/me", who=token)).body)["accountName"] == "alice"
     assert await poll(multi, code) == refusal("access_denied")
+    audited = [(entry.action, entry.details.get("account")) for entry in await multi.catalog.audit.list()]
+    assert audited[::-1] == [
+        ("POST /platform/token/device/authorization", None),
+        ("POST /v/login", "alice"),
+        ("POST /v/device", "alice"),
+        ("POST /platform/token/device", "alice"),
+    ]
+    assert token not in repr(await multi.catalog.audit.list())
 
 
 async def test_a_person_sends_a_program_away(multi: Hosted, browser: Browser) -> None:

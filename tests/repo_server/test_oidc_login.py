@@ -76,6 +76,8 @@ async def test_a_person_is_sent_to_the_issuer_and_comes_back_logged_in(world: Wo
     account = await world.who()
     assert account is not None
     assert str(account.name) == "carol-k"
+    [entry] = await world.server.catalog.audit.list()
+    assert (entry.action, entry.details["account"]) == ("GET /v/oidc/callback", "carol-k")
 
 
 async def test_who_comes_again_is_the_same_account_whatever_the_issuer_calls_it(world: World) -> None:
