@@ -34,7 +34,8 @@ async def reports_of(ref: str, repository: str) -> Mapping[str, Any]:
         return await listed_by_server(there)
     async with report_room(repository) as room, opened_repository(repository) as root:
         assert room is not None  # only servers have none
-        return plain_reports(await room.listed.of((await root.find(parse_dataset_ref(ref))).id))
+        kept = await room.listed.of((await root.find(parse_dataset_ref(ref))).id)
+        return plain_reports(kept, kept)
 
 
 async def found_report(text: str, repository: str) -> tuple[Multihash, bytes]:

@@ -30,6 +30,7 @@ from repo_server.background.scrub import ScrubPlan, ScrubRunner
 from repo_server.background.worker import WorkerProcess
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
+from repo_server.cors import open_to_origins
 from repo_server.directory import Directory
 from repo_server.identity import Identities
 from repo_server.incoming import Incoming
@@ -38,7 +39,7 @@ from repo_server.ipfs.keys import IpnsKeys
 from repo_server.ipfs.publishing import Publisher
 from repo_server.logs import SERVER, start_logging
 from repo_server.metrics import Metrics
-from repo_server.middleware import add_browser_headers, around
+from repo_server.middleware import around
 from repo_server.oidc.issuers import Issuers
 from repo_server.query.downloads import Downloads
 from repo_server.query.running import Queries
@@ -72,7 +73,7 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> web.Appli
     application = web.Application(middlewares=[around])
     add_routes(application, settings.tenancy, with_ipfs=settings.ipfs_provider)
     application.cleanup_ctx.append(_services(settings, engine or _engine(settings)))
-    application.on_response_prepare.append(add_browser_headers)
+    application.on_response_prepare.append(open_to_origins)
     application.on_shutdown.append(_end_conversations)
     if settings.tracing:
         trace_requests(application)

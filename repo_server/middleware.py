@@ -16,6 +16,7 @@ from aiohttp import web
 from opendatafabric.errors import OdfError
 from repo_server import auditing
 from repo_server.conversations import ANSWERED
+from repo_server.cors import is_preflight, preflight
 from repo_server.error_table import status_of
 from repo_server.http_errors import ServerBusy
 from repo_server.logs import REQUESTS, SERVER
@@ -30,7 +31,6 @@ _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _CLIENT_GONE: Final = 499
 _PROCESS: Final = secrets.token_hex(4)
 _NUMBERS: Final = itertools.count(1)
-_EXPOSED: Final = "ETag, Content-Range, Accept-Ranges, Location, Upload-Offset, Upload-Length, X-Request-Id"
 
 
 @web.middleware
@@ -66,16 +66,9 @@ def route_of(request: web.Request) -> str | None:
     return None if resource is None else resource.canonical
 
 
-async def add_browser_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Let pages of other origins read the answer; runs when headers are about to be sent."""
-    response.headers.setdefault("Access-Control-Allow-Origin", "*")
-    response.headers.setdefault("Access-Control-Expose-Headers", _EXPOSED)
-    response.headers.setdefault("X-Content-Type-Options", "nosniff")
-
-
 async def _answered(request: web.Request, handler: Handler, request_id: str) -> web.StreamResponse:
-    if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
-        return _preflight()
+    if is_preflight(request):
+        return await preflight(request)
     services = request.app[SERVICES]
     if services.busy():
         return problem(ServerBusy("too many requests at once"), request_id)
@@ -115,16 +108,6 @@ def _of_the_router(error: web.HTTPException) -> web.Response:
     if isinstance(error, web.HTTPMethodNotAllowed):
         return web.Response(status=error.status, headers={"Allow": ",".join(sorted(error.allowed_methods))})
     return plain(error.reason, HTTPStatus(error.status))
-
-
-def _preflight() -> web.Response:
-    headers = {
-        "Access-Control-Allow-Origin": "*",
-        "Access-Control-Allow-Methods": "GET,POST",
-        "Access-Control-Allow-Headers": "*",
-        "Access-Control-Max-Age": "3600",
-    }
-    return web.Response(headers=headers)
 
 
 def _close_if_unread(request: web.Request, response: web.StreamResponse) -> None:

@@ -36,9 +36,9 @@ class ReportList(TypedDict):
     history: list[VerdictEntry]
 
 
-def plain_reports(newest_first: Sequence[KeptReport]) -> ReportList:
-    """All reports of a dataset, and how its verdict changed."""
-    return {"reports": list(map(_plain, newest_first)), "history": list(map(_plain_span, history(newest_first)))}
+def plain_reports(shown: Sequence[KeptReport], newest_first: Sequence[KeptReport]) -> ReportList:
+    """Some or all reports of a dataset, and how its verdict changed in all of them."""
+    return {"reports": list(map(_plain, shown)), "history": list(map(_plain_span, history(newest_first)))}
 
 
 def checked(*, replayed: bool) -> str:

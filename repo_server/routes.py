@@ -15,6 +15,7 @@ from repo_server.account_routes import ACCOUNT_ROUTES
 from repo_server.auditing import AUDITED_AS, Audited, usual
 from repo_server.config import Tenancy
 from repo_server.counting import count
+from repo_server.cors import PAGE_HANDLERS, is_page
 from repo_server.error_table import TYPES_PATH
 from repo_server.gate import admit
 from repo_server.handlers import (
@@ -206,6 +207,7 @@ def add_routes(application: web.Application, tenancy: Tenancy, *, with_ipfs: boo
     """Put every route of the table into ``application``."""
     application[SERVED] = served(tenancy, with_ipfs=with_ipfs)
     application[REFERENCE_HANDLERS] = set()
+    application[PAGE_HANDLERS] = set()
     application[AUDITED_AS] = {}
     for each in application[SERVED]:
         _add(application, each.route, each.path)
@@ -216,6 +218,8 @@ def _add(application: web.Application, route: Route, path: str) -> None:
     handler = _admitting(route)
     if route.of_reference:
         application[REFERENCE_HANDLERS].add(handler)
+    if is_page(route):
+        application[PAGE_HANDLERS].add(handler)
     if route.method == hdrs.METH_GET:
         added = application.router.add_get(path, handler)
     else:

@@ -19,6 +19,7 @@ from repo_server.object_response import headers_of, is_known
 from repo_server.openapi.described import NOT_MODIFIED, Tag, describes, json, json_or_page
 from repo_server.pages.frame import frame_at
 from repo_server.pages.report_pages import report_list_page, report_page
+from repo_server.paging import PAGED, page_of
 from repo_server.problems import json_response
 from repo_server.readable_values import may_see_values
 from repo_server.report_states import ReportList, plain_reports
@@ -29,7 +30,7 @@ from verify.report_room import read_report
 _SCHEMA_FRESH_S: Final = 86_400
 
 
-@describes(Tag.REPOSITORY, json_or_page(ReportList), shown=True)
+@describes(Tag.REPOSITORY, json_or_page(ReportList), parameters=PAGED, shown=True)
 async def get_reports(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/reports``: the newest first, and how the verdict changed."""
     found = request[VISIT]
@@ -37,7 +38,8 @@ async def get_reports(request: web.Request) -> web.StreamResponse:
     if wants_html(request):
         frame = frame_at(found.services.base_url)
         return html_response(report_list_page(str(found.alias), reports, history(reports), frame))
-    return json_response(plain_reports(reports), headers=VARIES)
+    listed = page_of(request, reports, lambda report: [report.ended_at, str(report.hash)])
+    return json_response(plain_reports(listed.rows, reports), headers={**VARIES, **listed.headers})
 
 
 @describes(
