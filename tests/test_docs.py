@@ -49,6 +49,12 @@ def test_every_link_to_a_page_leads_to_one(page: Path) -> None:
     assert not [target for target in local if not (ROOT / page.parent / target).exists()]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_test_that_a_page_names_is_there(page: Path) -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", text_of(page))
+    assert not [name for file, name in named if f"def {name}(" not in text_of(Path(file))]
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parts[0] == "docs"], ids=str)
 def test_every_page_can_be_reached_from_the_start(page: Path) -> None:
     seen, queue = set[Path](), [Path("README.md"), Path("docs/index.md")]

@@ -19,7 +19,7 @@ async def preflight(server: Hosted, path: str, method: str) -> Answer:
     [
         ("/alice/open/refs/head", "GET", "GET,HEAD"),
         ("/alice/open/gate", "PUT", "DELETE,GET,HEAD,POST,PUT"),
-        ("/platform/login", "POST", "POST"),
+        ("/platform/token/device/authorization", "POST", "POST"),
     ],
 )
 async def test_a_preflight_is_told_what_the_path_allows(multi: Hosted, path: str, method: str, allowed: str) -> None:
