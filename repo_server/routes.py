@@ -14,8 +14,8 @@ from catalog.scopes import Scope
 from repo_server.account_routes import ACCOUNT_ROUTES
 from repo_server.auditing import AUDITED_AS, Audited, usual
 from repo_server.config import Tenancy
-from repo_server.counting import count
 from repo_server.cors import PAGE_HANDLERS, is_page
+from repo_server.counting import count
 from repo_server.error_table import TYPES_PATH
 from repo_server.gate import admit
 from repo_server.handlers import (

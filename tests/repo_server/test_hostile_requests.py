@@ -1,5 +1,5 @@
-"""Requests that no client of good will sends: heads that are too large, line ends that would begin other headers, bodies
-that say more than they are asked."""
+"""Requests that no client of good will sends: heads that are too large, line ends that would begin other headers,
+bodies that say more than they are asked."""
 
 from __future__ import annotations
 
