@@ -30,7 +30,6 @@ RESERVED_NAMES: Final = frozenset(
     {
         "accounts",
         "activity",
-        "admin",
         "api",
         "assets",
         "asyncapi",
@@ -127,27 +126,51 @@ class Accounts:
             MalformedInput: a password that is too short or not ASCII.
             UnsupportedOperation: an organisation that logs in or administers.
         """
-        if is_reserved(name):
-            raise MalformedIdentifier(f"no account can be called {name}", hint="paths of the node begin like that")
+        _check_name(name)
         _check_kind(name, kind, may_log_in=is_admin or password is not None)
-        account_id = AccountId.from_text(str(new_dataset_id(secrets.token_bytes(32))))
+        password_hash = None if password is None else await self._passwords.hashed(password)
+        return await self._insert(name, kind, password_hash=password_hash, is_admin=is_admin)
+
+    async def bootstrap(self, name: AccountName) -> Account:
+        """A new account, the first administrator.
+
+        One that is there is not promoted: whoever made it may be anybody.
+
+        Raises:
+            Conflict: the node has an administrator already.
+            NameCollision, MalformedIdentifier: as ``create``.
+        """
+        _check_name(name)
+        return await self._insert(name, AccountKind.USER, is_admin=True, is_first=True)
+
+    async def _insert(
+        self,
+        name: AccountName,
+        kind: AccountKind,
+        *,
+        is_admin: bool,
+        password_hash: str | None = None,
+        is_first: bool = False,
+    ) -> Account:
         row = {
-            "id": str(account_id),
+            "id": str(new_dataset_id(secrets.token_bytes(32))),
             "name": str(name),
             "name_folded": name.folded,
-            "password_hash": None if password is None else await self._passwords.hashed(password),
+            "password_hash": password_hash,
             "is_admin": int(is_admin),
             "created_at": self._now(),
             "kind": kind.value,
         }
         try:
             async with self._database.writing() as connection:
-                await connection.execute(insert(accounts).values(row))
+                if is_first and (await connection.execute(select(_SOMEBODY_ADMINISTERS))).scalar():
+                    raise Conflict("the node has an administrator", hint="who makes others: odf account make-admin")
+                made = await connection.execute(insert(accounts).values(row).returning(accounts))
+                return account_of(made.one())
         except StorageError as error:
             if not isinstance(error.__cause__, IntegrityError):
                 raise
             raise NameCollision(f"account {name} exists already", found=name) from None
-        return Account(account_id, name, is_admin, password is not None, kind)
 
     async def find(self, name: AccountName) -> Account:
         """The account of that name; ``NotFound`` when there is none."""
@@ -208,24 +231,6 @@ class Accounts:
         _check_kind(name, account.kind, may_log_in=is_admin)
         return await self._change(account, is_admin=int(is_admin))
 
-    async def bootstrap(self, name: AccountName) -> Account:
-        """The first administrator; the account is made when there is none of that name.
-
-        Raises:
-            Conflict: the node has an administrator already.
-            UnsupportedOperation: it is an organisation.
-        """
-        account = await self.find_or_create(name)
-        _check_kind(name, account.kind, may_log_in=True)
-        first = update(accounts).where(accounts.c.id == str(account.id), ~_SOMEBODY_ADMINISTERS)
-        async with self._database.writing() as connection:
-            done = await connection.execute(first.values(is_admin=1, disabled_at=None))
-        if done.rowcount == 0:
-            raise Conflict(
-                "the node has an administrator", hint="an administrator makes others: odf account make-admin"
-            )
-        return await self.find_by_id(account.id)
-
     async def check_password(self, name: AccountName, password: str) -> Account:
         """The account, if the password is its own.
 
@@ -271,6 +276,11 @@ def account_of(row: Row[Any], *, account_id: str | None = None) -> Account:
         AccountKind(row.kind),
         row.disabled_at is not None,
     )
+
+
+def _check_name(name: AccountName) -> None:
+    if is_reserved(name):
+        raise MalformedIdentifier(f"no account can be called {name}", hint="paths of the node begin like that")
 
 
 def _check_kind(name: AccountName, kind: AccountKind, *, may_log_in: bool) -> None:

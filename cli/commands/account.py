@@ -36,7 +36,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME")]
 
 @app.command()
 def bootstrap(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Made if it is new.", show_default=False)] = "admin",
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Must be new; admin if not given.", show_default=False)
+    ] = "admin",
     expires: Expires = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,

@@ -144,7 +144,6 @@ async def test_an_organisation_is_an_account_that_neither_logs_in_nor_administer
         catalog.accounts.create(AccountName("other"), kind=AccountKind.ORGANIZATION, is_admin=True),
         catalog.accounts.set_password(made.name, PASSWORD),
         catalog.accounts.set_admin(made.name, is_admin=True),
-        catalog.accounts.bootstrap(made.name),
     ):
         with pytest.raises(UnsupportedOperation, match="organisation"):
             await attempt
@@ -160,12 +159,21 @@ async def test_a_disabled_account_does_not_log_in_until_it_is_enabled(catalog: C
     assert await catalog.accounts.check_password(erin.name, PASSWORD) == erin
 
 
-async def test_the_first_administrator_is_made_once(catalog: Catalog, alice: Account) -> None:
-    assert (await catalog.accounts.bootstrap(AccountName("Alice"))).is_admin
-    for name in ("alice", "bob"):
+async def test_the_first_administrator_is_made_once(catalog: Catalog) -> None:
+    made = await catalog.accounts.bootstrap(AccountName("admin"))
+    assert made.is_admin
+    for name in ("admin", "bob"):
         with pytest.raises(Conflict, match="has an administrator"):
             await catalog.accounts.bootstrap(AccountName(name))
-    assert [account.name for account in await catalog.accounts.list() if account.is_admin] == ["alice"]
+    assert await catalog.accounts.list() == [made]
+
+
+async def test_nobody_becomes_the_first_administrator_by_having_taken_the_name(
+    catalog: Catalog, alice: Account
+) -> None:
+    with pytest.raises(NameCollision):
+        await catalog.accounts.bootstrap(AccountName("ALICE"))
+    assert await catalog.accounts.list() == [alice]
 
 
 async def test_of_many_who_want_to_be_the_first_administrator_exactly_one_is(catalog: Catalog) -> None:
@@ -176,7 +184,7 @@ async def test_of_many_who_want_to_be_the_first_administrator_exactly_one_is(cat
 
 
 async def test_the_last_administrator_stays_one(catalog: Catalog, alice: Account, bob: Account) -> None:
-    await catalog.accounts.bootstrap(alice.name)
+    await catalog.accounts.set_admin(alice.name, is_admin=True)
     for attempt in (catalog.accounts.disable(alice.name), catalog.accounts.set_admin(alice.name, is_admin=False)):
         with pytest.raises(Conflict, match="nobody would administer"):
             await attempt
@@ -189,8 +197,9 @@ async def test_the_last_administrator_stays_one(catalog: Catalog, alice: Account
 
 async def test_where_nobody_administers_accounts_are_disabled_all_the_same(catalog: Catalog, alice: Account) -> None:
     assert (await catalog.accounts.disable(alice.name)).disabled
-    assert (await catalog.accounts.bootstrap(alice.name)) == await catalog.accounts.find(alice.name)
-    assert not (await catalog.accounts.find(alice.name)).disabled
+    assert (await catalog.accounts.bootstrap(AccountName("admin"))).is_admin
+    with pytest.raises(Conflict):
+        await catalog.accounts.disable(AccountName("admin"))
 
 
 @pytest.mark.parametrize("deed", ["disable", "enable", "find"])
