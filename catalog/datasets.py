@@ -137,11 +137,14 @@ class Datasets:
         return (rows[-1].id if rows else move), moved
 
     async def heads_until(self, dataset_id: DatasetId, *, since: float) -> list[Multihash]:
-        """Heads that the dataset had until some time after ``since`` (seconds since 1970)."""
-        moved = (reflog.c.dataset_id == str(dataset_id), reflog.c.at > since, reflog.c.expected_head.is_not(None))
+        """Heads that the dataset had until some time after ``since`` (seconds since 1970), and the last that is known:
+        another may stand there that nobody wrote down."""
+        here = reflog.c.dataset_id == str(dataset_id)
+        moved = select(reflog.c.expected_head).where(here, reflog.c.at > since, reflog.c.expected_head.is_not(None))
+        last = select(reflog.c.new_head).where(here).order_by(reflog.c.id.desc()).limit(1)
         async with self._database.reading() as connection:
-            found = (await connection.execute(select(reflog.c.expected_head).where(*moved))).scalars()
-            return [Multihash.from_text(head) for head in dict.fromkeys(found)]
+            found = [*(await connection.execute(moved)).scalars(), *(await connection.execute(last)).scalars()]
+        return [Multihash.from_text(head) for head in dict.fromkeys(found) if head is not None]
 
     async def _change(self, dataset_id: DatasetId, **values: str) -> None:
         async with self._database.writing() as connection:

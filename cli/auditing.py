@@ -19,7 +19,7 @@ from opendatafabric.errors import OdfError
 READING: Final = frozenset(
     {
         "account list", "account show",
-        "serve", "worker", "list", "show", "log", "tail", "lineage", "sql", "schedule list", "token list",
+        "serve", "worker", "list", "show", "log", "reflog", "tail", "lineage", "sql", "schedule list", "token list",
         "role list", "team list", "mirror status", "verify", "report list", "report diff", "report show",
         "attestation verify", "attestation show", "attestation keys", "witness", "push", "audit list", "audit verify",
         "audit export", "audit archive", "scrub", "backup", "export", "engine serve", "car export",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,9 +11,13 @@ import aiohttp
 from pydantic import ValidationError
 
 from catalog.catalog import Catalog, open_catalog
+from catalog.sqlite_files import sqlite_path
 from cli.datasets import local_repository
+from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedInput
+from opendatafabric.multihash import Multihash
 from repo_server.config import Settings
+from storage.collect_repository import SparedHeads
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace, is_node_address
 from storage.open import Connection, scheme_of
@@ -44,6 +49,23 @@ async def catalog_of(repository: str) -> AsyncIterator[Catalog]:
     """The catalog of the server over that repository."""
     async with open_catalog(settings_for(repository).database_url) as catalog:
         yield catalog
+
+
+@asynccontextmanager
+async def spared_heads(repository: str, grace_s: float) -> AsyncIterator[SparedHeads | None]:
+    """Which heads of datasets were replaced so short a while ago that they may be put back; no catalog, none."""
+    settings = settings_for(repository)
+    file = sqlite_path(settings.database_url)
+    if file is not None and not file.exists():
+        yield None
+        return
+    since = time.time() - max(grace_s, settings.reflog_kept_s)
+    async with open_catalog(settings.database_url) as catalog:
+
+        async def spared(dataset_id: DatasetId) -> Sequence[Multihash]:
+            return await catalog.datasets.heads_until(dataset_id, since=since)
+
+        yield spared
 
 
 @asynccontextmanager

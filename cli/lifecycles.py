@@ -120,7 +120,7 @@ async def renamed(ref: str, repository: str, *, name: str) -> Told:
     """The dataset under its new name."""
     there = await located_on_server(ref, repository)
     if there is not None:
-        return await done_by_server("PATCH", _path(there), {"name": str(DatasetName(name))})
+        return await done_by_server("PATCH", server_path(there), {"name": str(DatasetName(name))})
     async with place_at(repository) as place:
         entry = await place.find(ref)
         alias = DatasetAlias(entry.alias.account, DatasetName(name))
@@ -133,7 +133,7 @@ async def transferred(ref: str, repository: str, *, receiver: str, now: bool) ->
     there = await located_on_server(ref, repository)
     if there is not None:
         body = {"to": str(account), **({"now": True} if now else {})}
-        return await done_by_server("POST", f"{_path(there)}/transfer", body)
+        return await done_by_server("POST", f"{server_path(there)}/transfer", body)
     async with place_at(repository) as place:
         entry = await place.find(ref)
         found = await place.catalog.accounts.find(account)
@@ -153,13 +153,13 @@ async def answered_offer(ref: str, repository: str, *, accept: bool) -> Told:
 
 async def _deleted_by_server(there: Located, *, dry_run: bool, for_good: bool) -> Told:
     if dry_run:
-        return await done_by_server("DELETE", f"{_path(there)}?dryRun=true")
+        return await done_by_server("DELETE", f"{server_path(there)}?dryRun=true")
     async with connected(there) as dataset:
         head = await dataset.head()
     if head is None:
         raise DatasetNotFound(f"there is no dataset {there.name}")
     query = "?forGood=true" if for_good else ""
-    return await done_by_server("DELETE", _path(there) + query, headers={"If-Match": f'"{head}"'})
+    return await done_by_server("DELETE", server_path(there) + query, headers={"If-Match": f'"{head}"'})
 
 
 def _server(repository: str) -> str | None:
@@ -167,7 +167,8 @@ def _server(repository: str) -> str | None:
     return address if urlsplit(address).scheme in {"http", "https"} else None
 
 
-def _path(there: Located) -> str:
+def server_path(there: Located) -> str:
+    """The address of a dataset on a server, as routes below it begin."""
     return there.location.rstrip("/")
 
 

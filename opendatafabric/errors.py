@@ -236,6 +236,12 @@ class AccessDenied(OdfError):
     code = "access-denied"
 
 
+class PolicyViolation(AccessDenied):
+    """The policy of the dataset forbids that its head moves so, whoever moves it."""
+
+    code = "policy-violation"
+
+
 class AuthenticationRequired(OdfError):
     """The caller is not known and has to be."""
 

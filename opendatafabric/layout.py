@@ -9,7 +9,8 @@
     └── info/                 local to the place, never transferred
         ├── alias             "account/name" or "name"
         ├── config            where it was pulled from and pushed to
-        └── engines           what made the steps of a derivative that were made here
+        ├── engines           what made the steps of a derivative that were made here
+        ├── policy            how its head may move here
 
 ``<hash>`` is the canonical base16 multihash, so that one object never has two keys.
 """
@@ -38,7 +39,8 @@ ALL_FOLDERS: Final = (*FOLDERS, REPORTS)
 INFO_ALIAS: Final = f"{INFO}/alias"
 INFO_CONFIG: Final = f"{INFO}/config"
 INFO_ENGINES: Final = f"{INFO}/engines"
-INFO_FILES: Final = frozenset({INFO_ALIAS, INFO_CONFIG, INFO_ENGINES})
+INFO_POLICY: Final = f"{INFO}/policy"
+INFO_FILES: Final = frozenset({INFO_ALIAS, INFO_CONFIG, INFO_ENGINES, INFO_POLICY})
 
 _HASH_KEY: Final = re.compile(r"(blocks|data|checkpoints|reports)/(f[0-9a-f]{4,74})", re.ASCII)
 

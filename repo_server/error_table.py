@@ -143,6 +143,10 @@ ERROR_TYPES: Final[Mapping[str, ErrorType]] = {
     "ref-collision": ErrorType("the dataset id exists already", "it is there under another name"),
     "name-collision": ErrorType("the name belongs to another dataset", "choose another name"),
     "access-denied": ErrorType("known, and not allowed", "ask the owner", HTTPStatus.FORBIDDEN),
+    "policy-violation": ErrorType(
+        "the policy of the dataset forbids that its head moves so",
+        "pull, and put what you have on top; [policies](../how-to/protect-a-dataset.md)",
+    ),
     "authentication-required": ErrorType("not known, and has to be", "`odf login URL`", HTTPStatus.UNAUTHORIZED),
     "token-expired": ErrorType("the access token was good once", "`odf token create`, then `odf login` again"),
     "protocol-violation": ErrorType(

@@ -19,6 +19,11 @@ class LifecycleSettings(BaseSettings):
         ge=0,
         description="how long an old name of a dataset is kept for its former owner, in seconds",
     )
+    reflog_kept_s: float = Field(
+        2_592_000,
+        ge=0,
+        description="how long what a replaced head led to is kept, so that it can be put back, in seconds",
+    )
 
     @property
     def terms(self) -> Terms:

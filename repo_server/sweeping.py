@@ -47,9 +47,10 @@ async def _repeat(job: Callable[[], Awaitable[None]], interval_s: float, name: s
 async def collect_garbage(services: Services) -> None:
     """Delete what no dataset needs; what is left and equal is stored once."""
     freed, grace_s, datasets = 0, services.settings.gc_grace_s, services.catalog.datasets
+    since = services.now() - max(grace_s, services.settings.reflog_kept_s)
 
     async def replaced_of_late(dataset_id: DatasetId) -> Sequence[Multihash]:
-        return await datasets.heads_until(dataset_id, since=services.now() - grace_s)
+        return await datasets.heads_until(dataset_id, since=since)
 
     async for each in collect_repository(services.repository, grace_s=grace_s, spared=replaced_of_late):
         freed += each.collected.freed_bytes

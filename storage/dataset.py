@@ -45,8 +45,9 @@ from storage.chain_walk import (
     walk_additions,
     walk_back,
 )
+from storage.head_moves import HeadMove, move_head
 from storage.held_chain import held_chain
-from storage.leases import pinned, to_its_end
+from storage.leases import pinned
 from storage.protocols import ObjectReader, ObjectStore, RefStore
 from storage.ref_text import ref_conflict
 
@@ -271,7 +272,7 @@ class Dataset:
 
         Raises:
             ObjectNotFound, SizeMismatch: an object is not there.
-            RefConflict: ``block_ref`` moved meanwhile; the blocks stay as garbage.
+            RefConflict, PolicyViolation: ``block_ref`` moved meanwhile, or may not; the blocks stay as garbage.
         """
         objects, distinct = self.writable_objects(), list(dict.fromkeys(files))
         rest = iter(batches)
@@ -284,8 +285,8 @@ class Dataset:
             while (batch := await asyncio.to_thread(next, rest, None)) is not None:
                 await pins.enter_async_context(pinned(objects.leases, batch))
                 await objects.put_many(batch)
-            await objects.leases.confirm()
-            await to_its_end(self.refs.compare_and_swap(block_ref, expected=expected_head, new=new_head))
+            move = HeadMove(block_ref, expected_head, new_head, continues=base == expected_head)
+            await move_head(objects, self.refs, move)
         if state is not None:
             self._states.put(new_head, state)
 

@@ -24,6 +24,7 @@ from storage.values import Lease, LeaseKind
 
 T = TypeVar("T")
 
+_ANNOUNCED = {LeaseKind.SWEEP: "a garbage collection", LeaseKind.MOVE: "those who move the head"}
 _POLL_S = (0.001, 0.1)
 _HASH_PREFIX_CHARS = len("f1620")
 
@@ -56,7 +57,7 @@ async def pinned(leases: LeaseStore, keys: Iterable[str]) -> AsyncIterator[None]
     """
     contents = await asyncio.to_thread(packed_pins, keys)
     async with _placed(leases, LeaseKind.PIN, contents):
-        await _outwait_sweeps(leases)
+        await outwait(leases, LeaseKind.SWEEP)
         yield
 
 
@@ -64,7 +65,14 @@ async def pinned(leases: LeaseStore, keys: Iterable[str]) -> AsyncIterator[None]
 async def held_head(leases: LeaseStore, head: Multihash) -> AsyncIterator[None]:
     """Inside, no sweep takes what ``head`` leads to, if a ref still points to it once inside; errors as ``pinned``."""
     async with _placed(leases, LeaseKind.HEAD, str(head).encode()):
-        await _outwait_sweeps(leases)
+        await outwait(leases, LeaseKind.SWEEP)
+        yield
+
+
+@asynccontextmanager
+async def moving(leases: LeaseStore) -> AsyncIterator[None]:
+    """Inside, whoever changes the policy of the dataset waits: what is read of it here holds until the head moved."""
+    async with _placed(leases, LeaseKind.MOVE, b""):
         yield
 
 
@@ -113,19 +121,23 @@ async def to_its_end(deed: Awaitable[T]) -> T:
         raise
 
 
-async def _outwait_sweeps(leases: LeaseStore) -> None:
-    """Those that began before; later ones see our pin."""
-    before = await _sweeps(leases)
+async def outwait(leases: LeaseStore, kind: LeaseKind) -> None:
+    """Wait for the end of what was announced before; what is announced later sees what the caller has written.
+
+    Raises:
+        TransientStorageError: it did not end.
+    """
+    before = await _tokens(leases, kind)
     pause, pause_max = _POLL_S
     waited_s = 0.0
     while before and waited_s < LOCK_WAIT_S_MAX:
         await asyncio.sleep(pause)
         waited_s += pause
         pause = min(pause * 2, pause_max)
-        before &= await _sweeps(leases)
+        before &= await _tokens(leases, kind)
     if before:
-        raise TransientStorageError(f"a garbage collection did not pause for {LOCK_WAIT_S_MAX} s")
+        raise TransientStorageError(f"{_ANNOUNCED[kind]} did not pause for {LOCK_WAIT_S_MAX} s", hint="repeat")
 
 
-async def _sweeps(leases: LeaseStore) -> set[str]:
-    return {lease.token for lease in await leases.standing() if lease.kind is LeaseKind.SWEEP}
+async def _tokens(leases: LeaseStore, kind: LeaseKind) -> set[str]:
+    return {lease.token for lease in await leases.standing() if lease.kind is kind}

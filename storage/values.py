@@ -57,6 +57,8 @@ class LeaseKind(Enum):
     """Read a chain; says its head."""
     SWEEP = "sweep"
     """Delete what nobody needs."""
+    MOVE = "move"
+    """Move a head, by the policy that was read once the note stood."""
 
 
 @dataclass(frozen=True, slots=True)

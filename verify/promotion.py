@@ -17,6 +17,7 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError, RefConflict
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
+from storage.head_moves import HeadMove, move_head
 from storage.ref_text import ref_conflict
 from storage.repositories import DatasetRepository
 
@@ -64,7 +65,8 @@ class Promotions:
             return
         if actual != head.expected_head:
             raise ref_conflict(HEAD, head.expected_head, actual)
-        await dataset.refs.compare_and_swap(HEAD, expected=head.expected_head, new=head.new_head)
+        move = HeadMove(HEAD, head.expected_head, head.new_head)
+        await move_head(dataset.writable_objects(), dataset.refs, move)
 
     async def _back(self, head: HeadToMove) -> None:
         with suppress(RefConflict):  # it never moved, or has moved on since

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli.catalogs import spared_heads
 from cli.datasets import opened_repository
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
@@ -32,6 +33,7 @@ def command(
 ) -> None:
     """Delete blocks and objects that no head leads to, and what interrupted uploads left. Safe while servers run.
 
+    What heads led to that a server has replaced of late stays, so that it can be put back (odf undo).
     Equal objects of several datasets are then stored once.
 
     Ends with 3 when a dataset is damaged: it is left as it is.
@@ -57,8 +59,8 @@ def command(
 async def _collect_all(
     repository: str, *, grace_s: float, dry_run: bool, share: bool
 ) -> tuple[list[CollectedDataset], Amount]:
-    async with opened_repository(repository) as place:
-        done = [each async for each in collect_repository(place, grace_s=grace_s, dry_run=dry_run)]
+    async with opened_repository(repository) as place, spared_heads(repository, grace_s) as spared:
+        done = [each async for each in collect_repository(place, grace_s=grace_s, dry_run=dry_run, spared=spared)]
         return done, await share_objects(place, grace_s=grace_s, dry_run=dry_run) if share else Amount()
 
 

@@ -78,7 +78,7 @@ async def test_knowing_the_hash_of_what_another_dataset_has_grants_nothing(tmp_p
 async def test_a_chain_that_was_replaced_stays_for_a_while_for_those_who_read_it_without_a_lease(
     tmp_path: Path,
 ) -> None:
-    async with hosted(tmp_path, Tenancy.MULTI, gc_interval_s=0, gc_grace_s=3_600) as server:
+    async with hosted(tmp_path, Tenancy.MULTI, gc_interval_s=0, gc_grace_s=3_600, reflog_kept_s=0) as server:
         entry = await server.add("open", a_chain())
         before = await stored_keys(entry.dataset)
         other = a_chain().fork(2)
@@ -97,6 +97,14 @@ async def test_a_chain_that_was_replaced_stays_for_a_while_for_those_who_read_it
 
 def services_of(server: Hosted) -> Any:
     """As much of the server as collecting needs."""
+
+    async def written(_: object) -> None:
+        pass
+
     return SimpleNamespace(
-        settings=server.settings, repository=server.repository, catalog=server.catalog, now=time.time
+        settings=server.settings,
+        repository=server.repository,
+        catalog=server.catalog,
+        now=time.time,
+        audit=SimpleNamespace(written=written),
     )

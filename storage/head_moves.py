@@ -1,0 +1,56 @@
+"""The one place where heads move: every push, pull, ingest, step, promotion and undoing comes here at its end.
+
+The policy of the dataset is read under a note that whoever changes it waits for, so what was read still holds when the
+head moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opendatafabric.block_ref import HEAD
+from opendatafabric.errors import PolicyViolation
+from opendatafabric.multihash import Multihash
+from storage.head_policy import HeadPolicy, read_policy
+from storage.held_chain import is_on_chain
+from storage.leases import moving, to_its_end
+from storage.protocols import ObjectStore, RefStore
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMove:
+    """``block_ref`` from one block to another. ``continues`` when that is known to follow on the chain."""
+
+    block_ref: str
+    expected_head: Multihash | None
+    new_head: Multihash
+    continues: bool = False
+    by_undo: bool = False
+
+
+async def move_head(objects: ObjectStore, refs: RefStore, move: HeadMove) -> None:
+    """Carry it out, if the policy of the dataset lets it.
+
+    Raises:
+        PolicyViolation: it does not.
+        RefConflict: the ref is somewhere else.
+    """
+    async with moving(objects.leases):
+        if move.block_ref == HEAD:
+            await _check(objects, await read_policy(objects), move)
+        await objects.leases.confirm()
+        await to_its_end(refs.compare_and_swap(move.block_ref, expected=move.expected_head, new=move.new_head))
+
+
+async def _check(objects: ObjectStore, policy: HeadPolicy, move: HeadMove) -> None:
+    if move.continues or move.expected_head is None or policy.allows_leaving(by_undo=move.by_undo):
+        return
+    if await is_on_chain(objects, move.expected_head, move.new_head):
+        return
+    name = "append-only" if policy.append_only else "force is off"
+    raise PolicyViolation(
+        f"{name}: the head only moves forward",
+        expected=f"blocks that continue {move.expected_head}",
+        found=move.new_head,
+        hint="pull, and put what you have on top; a maintainer may change the policy: odf policy",
+    )
