@@ -14,6 +14,7 @@ from catalog.audit import Audit
 from catalog.belongings import Belongings
 from catalog.browser_sessions import BrowserSessions
 from catalog.dataset_facts import DatasetFacts
+from catalog.dataset_lists import DatasetLists
 from catalog.datasets import Datasets
 from catalog.device_logins import DeviceLogins
 from catalog.engine import Database, open_database
@@ -50,6 +51,7 @@ class Catalog:
         self.teams = Teams(database)
         self.dataset_facts = DatasetFacts(database)
         self.attempts = Attempts(database, now)
+        self.dataset_lists = DatasetLists(database)
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)

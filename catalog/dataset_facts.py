@@ -89,7 +89,8 @@ class DatasetFacts:
                 return False
             if anew:
                 await forget_facts(connection, str(dataset_id))
-            await connection.execute(insert(dataset_blocks), [_block_row(dataset_id, each) for each in blocks])
+            if blocks:
+                await connection.execute(insert(dataset_blocks), [_block_row(dataset_id, each) for each in blocks])
             row = _row(dataset_id, facts)
             await connection.execute(
                 upsert(dataset_facts).values(row).on_conflict_do_update(index_elements=["dataset_id"], set_=row)

@@ -46,6 +46,7 @@ from repo_server.handlers import (
 )
 from repo_server.login_routes import LOGIN_ROUTES
 from repo_server.needs import ADMIN, ANYONE, UNASKED, OfDataset, OfNode, Who
+from repo_server.page_routes import ACCOUNT_PAGE_ROUTES, DATASET_PAGE_ROUTES, HOME_ROUTES
 from repo_server.query_routes import LOOK_ROUTES, QUERY_ROUTES
 from repo_server.rate_limits import Limited
 from repo_server.reference_routes import REFERENCE_HANDLERS
@@ -59,6 +60,7 @@ _MANAGING: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_MANAGE)
 PREFIXES: Final = {Tenancy.MULTI: "/{account}/{name}", Tenancy.SINGLE: "/{name}"}
 
 NODE_ROUTES: Final = (
+    *HOME_ROUTES,
     *LOGIN_ROUTES,
     Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts", ANYONE),
     *ACCOUNT_ROUTES,
@@ -134,6 +136,7 @@ DATASET_ROUTES: Final = (
     Route("GET", "/checkpoints/{hash}", simple.get_checkpoint, "a checkpoint", OfDataset(Access.READ, pending=True)),
     Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint", _SENDING, Audited.COUNTED),
     *LOOK_ROUTES,
+    *DATASET_PAGE_ROUTES,
     Route("GET", "/reports", reports.get_reports, "what verifications found, and how the verdict changed", Access.READ),
     Route("GET", "/reports/{hash}", reports.get_report, "one verification report", Access.READ),
     Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went", Access.READ),
@@ -198,9 +201,13 @@ DATASET_ROUTES: Final = (
 )
 
 
+EVERY_ROUTE: Final = NODE_ROUTES + ACCOUNT_PAGE_ROUTES + IPFS_ROUTES + DATASET_ROUTES
+
+
 def served(tenancy: Tenancy, *, with_ipfs: bool = False) -> tuple[Served, ...]:
     """Every route with its whole path; those of the node come first."""
     of_node = NODE_ROUTES + (IPFS_ROUTES if with_ipfs else ())
+    of_node += ACCOUNT_PAGE_ROUTES if tenancy is Tenancy.MULTI else ()
     prefix = PREFIXES[tenancy]
     return (
         *(Served(route, route.path) for route in of_node),

@@ -21,7 +21,7 @@ from cli.main import COMMANDS
 from opendatafabric import errors
 from repo_server.config import Settings
 from repo_server.error_table import ERROR_TYPES
-from repo_server.routes import DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, Route
+from repo_server.routes import EVERY_ROUTE, Route
 from tests.cli.runner import odf
 from tests.cli.workers import own_worker
 from tests.conftest import ExampleServer
@@ -92,9 +92,7 @@ def test_every_setting_is_documented(name: str) -> None:
     assert f"`ODF_{name.upper()}`" in text_of(REFERENCE / "settings.md")
 
 
-@pytest.mark.parametrize(
-    "route", NODE_ROUTES + IPFS_ROUTES + DATASET_ROUTES, ids=lambda route: f"{route.method} {route.path}"
-)
+@pytest.mark.parametrize("route", EVERY_ROUTE, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_is_documented(route: Route) -> None:
     rows = [line for line in text_of(REFERENCE / "http-api.md").splitlines() if route.method in line]
     path = route.path.replace(":.*", "")

@@ -25,6 +25,7 @@ IMPORT_NAMES = {
     "eth_abi": "eth-abi",
     "grpc": "grpcio",
     "jwt": "pyjwt",
+    "markdown_it": "markdown-it-py",
     "opentelemetry": "opentelemetry-sdk",
     "prometheus_client": "prometheus-client",
     "yaml": "pyyaml",

@@ -13,8 +13,9 @@ from opendatafabric.login_limits import PAGE_PATH_CHARS_MAX
 from repo_server.auditing import address_of, tell, whose
 from repo_server.counting import checked_password
 from repo_server.handlers.device import LOGIN_PATH
+from repo_server.html_response import frame_of
 from repo_server.openapi.described import FORM, STRING, Body, Parameter, Tag, describes, empty, page
-from repo_server.pages.frame import FORM_HEADERS, Frame, frame_at
+from repo_server.pages.frame import FORM_HEADERS
 from repo_server.pages.login_pages import device_page, login_page, told_page
 from repo_server.services import SERVICES
 from repo_server.sessions import Session, checked_form, log_in, log_out, remember, session_of
@@ -44,7 +45,7 @@ async def get_login(request: web.Request) -> web.StreamResponse:
         waiting = await request.app[SERVICES].catalog.device_logins.look(code)
     except NotFound:
         return _told(request, "Nothing to allow", _ENDED, HTTPStatus.NOT_FOUND)
-    return _shown(request, session, device_page(session, frame_of(request), code, waiting))
+    return _shown(request, session, device_page(session, frame_of(request, account=session.account), code, waiting))
 
 
 @describes(Tag.PAGES, _ONWARD, page("no such name and password", HTTPStatus.UNAUTHORIZED), refuses=_FORGED, body=_FORM)
@@ -111,16 +112,13 @@ def to_page(request: web.Request, path: str) -> web.Response:
 def _login_form(request: web.Request, session: Session, onward: str, *, failed: bool = False) -> str:
     settings = request.app[SERVICES].settings
     external = settings.oidc_label if settings.oidc_issuer and settings.oidc_client_id else None
-    return login_page(session, frame_of(request), external=external, onward=onward, failed=failed)
+    return login_page(
+        session, frame_of(request, account=session.account), external=external, onward=onward, failed=failed
+    )
 
 
 def _at_device(code: str) -> URL:
     return URL(LOGIN_PATH).with_query(deviceCode=code)
-
-
-def frame_of(request: web.Request) -> Frame:
-    """What surrounds the pages of this server."""
-    return frame_at(request.app[SERVICES].base_url)
 
 
 def _shown(request: web.Request, session: Session, page: str, status: HTTPStatus = HTTPStatus.OK) -> web.StreamResponse:

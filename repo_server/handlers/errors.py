@@ -11,12 +11,10 @@ from typing_extensions import TypedDict
 
 from opendatafabric.errors import NotFound
 from repo_server.error_table import ERROR_TYPES, TYPES_PATH
-from repo_server.html_response import html_response, wants_html
+from repo_server.html_response import frame_of, html_response, wants_html
 from repo_server.openapi.described import Tag, describes, json_or_page
-from repo_server.pages.frame import frame_at
 from repo_server.pages.templates import render
 from repo_server.problems import json_response
-from repo_server.services import SERVICES
 
 _HEADERS: Final = {"Cache-Control": "public, max-age=3600", "Vary": "Accept"}
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -37,7 +35,7 @@ async def get_error(request: web.Request) -> web.StreamResponse:
     """``GET /system/errors/{code}``."""
     told = _told(request.match_info["code"])
     if wants_html(request):
-        return html_response(render("error.html", frame=frame_at(request.app[SERVICES].base_url), **told))
+        return html_response(render("error.html", frame=frame_of(request), **told))
     return json_response(told, headers=_HEADERS)
 
 

@@ -9,7 +9,8 @@ from aiohttp import web
 
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, NameCollision, OdfError
 from repo_server.auditing import whose, write_now
-from repo_server.handlers.browser_login import frame_of, onward_of, to_page
+from repo_server.handlers.browser_login import onward_of, to_page
+from repo_server.html_response import frame_of
 from repo_server.oidc.external_login import account_of, begun, issuer_page, redeemed, resumed
 from repo_server.openapi.described import Parameter, Tag, describes, empty, page
 from repo_server.pages.frame import FORM_HEADERS

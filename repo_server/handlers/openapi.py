@@ -7,12 +7,11 @@ from typing import Any, Final
 from aiohttp import web
 
 from repo_server.handlers.health import software_version
-from repo_server.html_response import html_response
+from repo_server.html_response import frame_of, html_response
 from repo_server.openapi.asyncapi import asyncapi_document
 from repo_server.openapi.described import Tag, describes, json, page
 from repo_server.openapi.document import openapi_document
 from repo_server.pages.api_page import api_page
-from repo_server.pages.frame import frame_at
 from repo_server.problems import json_response
 from repo_server.route import SERVED
 from repo_server.services import SERVICES
@@ -36,7 +35,7 @@ async def get_asyncapi_json(request: web.Request) -> web.StreamResponse:
 @describes(Tag.CORE, page(), shown=True)
 async def get_openapi_page(request: web.Request) -> web.StreamResponse:
     """``GET /openapi``."""
-    return html_response(api_page(_document(request), frame_at(request.app[SERVICES].base_url)))
+    return html_response(api_page(_document(request), frame_of(request)))
 
 
 def _document(request: web.Request) -> dict[str, Any]:

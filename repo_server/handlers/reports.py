@@ -14,10 +14,9 @@ from opendatafabric.errors import HashMismatch, NotFound, ObjectNotFound, Storag
 from opendatafabric.multihash import Multihash, physical_hash
 from repo_server.gate import VISIT, Visit
 from repo_server.handlers.simple import hash_of
-from repo_server.html_response import VARIES, html_response, wants_html
+from repo_server.html_response import VARIES, frame_of, html_response, wants_html
 from repo_server.object_response import headers_of, is_known
 from repo_server.openapi.described import NOT_MODIFIED, Tag, describes, json, json_or_page
-from repo_server.pages.frame import frame_at
 from repo_server.pages.report_pages import report_list_page, report_page
 from repo_server.paging import PAGED, page_of
 from repo_server.problems import json_response
@@ -36,7 +35,7 @@ async def get_reports(request: web.Request) -> web.StreamResponse:
     found = request[VISIT]
     reports = await found.services.catalog.reports.of(found.dataset.entry.id)
     if wants_html(request):
-        frame = frame_at(found.services.base_url)
+        frame = frame_of(request)
         return html_response(report_list_page(str(found.alias), reports, history(reports), frame))
     listed = page_of(request, reports, lambda report: [report.ended_at, str(report.hash)])
     return json_response(plain_reports(listed.rows, reports), headers={**VARIES, **listed.headers})
@@ -67,7 +66,7 @@ async def _answer(request: web.Request, found: Visit, report_hash: Multihash, ra
     is_whole = public is whole or await may_see_values(found, whole)
     told = whole if is_whole else public
     if wants_html(request):
-        frame = frame_at(found.services.base_url)
+        frame = frame_of(request)
         return html_response(await asyncio.to_thread(report_page, report_hash, told, frame))
     body = raw if is_whole else await asyncio.to_thread(told.to_bytes)
     name = str(report_hash if is_whole else await asyncio.to_thread(physical_hash, body))

@@ -39,6 +39,11 @@ class Frame:
 
     root: str = ""
     name: str = "ODF Repository"
+    account: str | None = None
+    """Whose browser it is."""
+    is_admin: bool = False
+    query: str = ""
+    """What was searched for."""
 
 
 def frame_at(base_url: str) -> Frame:

@@ -14,7 +14,7 @@ from catalog.permissions import Access
 from repo_server.app import create_app
 from repo_server.config import Settings, Tenancy
 from repo_server.needs import OfDataset, OfNode
-from repo_server.routes import DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, PREFIXES, Route
+from repo_server.routes import ACCOUNT_PAGE_ROUTES, DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, PREFIXES, Route
 
 HANDLERS: Final = sorted(Path(repo_server.handlers.__path__[0]).rglob("*.py"))
 _LET_THROUGH: Final = {"CALLER", "VISIT", "Refused", "Visit", "access_of", "admitted_again"}
@@ -34,7 +34,7 @@ def test_a_route_of_a_dataset_needs_access_to_it(route: Route) -> None:
     assert access >= (Access.READ if route.method in _READS_ALONE else Access.WRITE)
 
 
-@pytest.mark.parametrize("route", NODE_ROUTES + IPFS_ROUTES, ids=name_of)
+@pytest.mark.parametrize("route", NODE_ROUTES + ACCOUNT_PAGE_ROUTES + IPFS_ROUTES, ids=name_of)
 def test_a_route_of_the_node_says_who_is_let_through(route: Route) -> None:
     assert isinstance(route.needs, OfNode)
 
@@ -43,7 +43,8 @@ def test_a_route_of_the_node_says_who_is_let_through(route: Route) -> None:
 def test_every_route_of_the_application_asks_first(tmp_path: Path, tenancy: Tenancy) -> None:
     settings = Settings.model_validate({"repo": str(tmp_path), "tenancy": tenancy, "ipfs_provider": True})
     served = [route for route in create_app(settings).router.routes() if route.method != "HEAD"]
-    declared = len(NODE_ROUTES) + len(IPFS_ROUTES) + len(DATASET_ROUTES)
+    of_accounts = len(ACCOUNT_PAGE_ROUTES) if tenancy is Tenancy.MULTI else 0
+    declared = len(NODE_ROUTES) + len(IPFS_ROUTES) + len(DATASET_ROUTES) + of_accounts
     assert len(served) == declared
     assert {getattr(route.handler, "__qualname__", "") for route in served} == {"_admitting.<locals>.admitted"}
 

@@ -13,7 +13,7 @@ from repo_server.config import Tenancy
 from repo_server.openapi.described import operation_of
 from repo_server.openapi.document import openapi_document, operation_id
 from repo_server.problems import PROBLEM
-from repo_server.routes import DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, Route, served
+from repo_server.routes import EVERY_ROUTE, Route, served
 from tests.repo_server.documented import Documented
 from tests.repo_server.hosted import Hosted
 
@@ -26,9 +26,7 @@ def operation(method: str, path: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    "route", NODE_ROUTES + IPFS_ROUTES + DATASET_ROUTES, ids=lambda route: f"{route.method} {route.path}"
-)
+@pytest.mark.parametrize("route", EVERY_ROUTE, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_is_described(route: Route) -> None:
     assert operation_of(route.handler) is not None, "put @describes(…) above the handler, as its neighbours have it"
 

@@ -1,0 +1,20 @@
+"""The part of the table of routes that people look at first: the same paths give programs JSON."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from catalog.permissions import Access
+from repo_server.handlers import dataset_pages, home
+from repo_server.needs import ANYONE
+from repo_server.route import Route
+
+HOME_ROUTES: Final = (Route("GET", "/", home.get_home, "the newest datasets, or those that hold some words", ANYONE),)
+ACCOUNT_PAGE_ROUTES: Final = (Route("GET", "/{account}", home.get_account, "the datasets of an account", ANYONE),)
+"""Routes of a server with accounts."""
+
+DATASET_PAGE_ROUTES: Final = (
+    Route("GET", "", dataset_pages.get_dataset, "what the chain of the dataset says", Access.READ),
+    Route("GET", "/log", dataset_pages.get_log, "its blocks, the newest first", Access.READ),
+    Route("GET", "/log/{hash}", dataset_pages.get_logged_block, "one block, read", Access.READ),
+)

@@ -1,0 +1,138 @@
+"""A server with datasets as people have them, and one that somebody made to do harm, looked at with a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.async_api import Browser, BrowserContext, Page
+
+from catalog.datasets import DatasetRecord
+from catalog.visibility import Visibility
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.metadata.annotations import AttachmentEmbedded, AttachmentsEmbedded
+from opendatafabric.metadata.data_schema import DataField, DataSchema, DataTypeInt64
+from opendatafabric.metadata.events import SetAttachments, SetDataSchema, SetInfo, SetLicense
+from opendatafabric.names import AccountName
+from repo_server.config import Tenancy
+from storage.repository import DatasetEntry
+from sync.pull import pull_dataset
+from sync.remote import parse_remote
+from sync.transfer import RepositoryTarget
+from tests.chromium import chromium
+from tests.repo_server.browsing import PASSWORD
+from tests.repo_server.hosted import Hosted, hosted
+from tests.source_tree import ROOT
+from tests.storage.chains import ChainBuilder, dataset_id
+from verify.recording import Recorder
+from verify.report_room import ReportRoom
+
+WAIT_MS: Final = 60_000
+_EXAMPLES: Final = ROOT / "examples" / "datasets"
+_NAMES: Final = ("us.noaa.seattle-weather", "seattle-weather.fahrenheit", "com.yahoo.stocks.monthly", "us.faa.airports")
+HOSTILE: Final = "<script>window.harmed=1</script><img src=x onerror='window.harmed=2'>\"'>"
+
+DESKTOP: Final[Mapping[str, Any]] = {"viewport": {"width": 1200, "height": 900}}
+PHONE: Final[Mapping[str, Any]] = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}
+DARK: Final[Mapping[str, Any]] = {"color_scheme": "dark"}
+
+
+@dataclass
+class Site:
+    """The server and the browser; ``pages`` has the path of each page by a word for it."""
+
+    server: Hosted
+    browser: Browser
+    pages: dict[str, str] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def opened(self, **options: Any) -> AsyncIterator[Page]:
+        """A page of a browser that was never here, as ``DESKTOP`` unless said otherwise."""
+        context: BrowserContext = await self.browser.new_context(**{**DESKTOP, **options})
+        context.set_default_timeout(WAIT_MS)
+        try:
+            yield await context.new_page()
+        finally:
+            await context.close()
+
+    async def go(self, page: Page, name: str) -> None:
+        """Look at the page of that name."""
+        answer = await page.goto(self.server.url + self.pages[name])
+        assert answer is not None
+        assert answer.status == 200
+
+
+@asynccontextmanager
+async def site(folder: Path) -> AsyncIterator[Site]:
+    """Everything running, for as long as the tests of a module take."""
+    async with hosted(folder, Tenancy.MULTI, run_worker=False) as server, chromium() as browser:
+        await server.catalog.accounts.set_password(AccountName("alice"), PASSWORD)
+        found = Site(server, browser)
+        await _fill(found)
+        yield found
+
+
+async def _fill(found: Site) -> None:
+    server = found.server
+    entries = [await _example(server, name) for name in _NAMES]
+    weather = entries[0]
+    room = ReportRoom(server.catalog.reports, keep_last=9)
+    recorded = await Recorder(None, room).verified(weather.dataset, str(weather.alias))
+    evil = _evil()
+    await _moved(server, await server.add("evil", evil))
+    await _until_listed(server, len(_NAMES) + 1)
+    here, head = server.path(_NAMES[0]), await weather.dataset.head()
+    found.pages |= {
+        "home": "/",
+        "search": "/?q=weather",
+        "nothing found": "/?q=nothing+at+all",
+        "account": "/alice",
+        "dataset": here,
+        "derivative": server.path(_NAMES[1]),
+        "log": f"{here}/log",
+        "block": f"{here}/log/{head}",
+        "reports": f"{here}/reports",
+        "report": f"{here}/reports/{recorded.hash}",
+        "login": "/v/login",
+        "error": "/system/errors/not-found",
+        "evil dataset": server.path("evil"),
+        "evil block": f"{server.path('evil')}/log/{evil.head}",
+    }
+
+
+async def _example(server: Hosted, name: str) -> DatasetEntry:
+    alias = DatasetAlias.from_text(f"alice/{name}")
+    await pull_dataset(server.session, parse_remote(str(_EXAMPLES / name)), RepositoryTarget(server.repository, alias))
+    entry = await server.repository.find(alias)
+    record = DatasetRecord(entry.id, alias, server.accounts["alice"].id, Visibility.PUBLIC)
+    await server.catalog.datasets.put(record)
+    await _moved(server, entry)
+    return entry
+
+
+async def _moved(server: Hosted, entry: DatasetEntry) -> None:
+    head = await entry.dataset.head()
+    await server.catalog.datasets.log_move(entry.id, None, expected_head=None, new_head=head)
+
+
+def _evil() -> ChainBuilder:
+    chain = ChainBuilder(dataset_id(666))
+    chain.add(SetInfo(HOSTILE, (HOSTILE,)))
+    chain.add(SetLicense(HOSTILE, HOSTILE, HOSTILE, "javascript:window.harmed=3"))
+    chain.add(SetDataSchema(schema=DataSchema((DataField(HOSTILE, DataTypeInt64()),))))
+    files = (
+        AttachmentEmbedded("README.md", f"# {HOSTILE}\n\n{HOSTILE}\n\n[x](javascript:window.harmed=4)\n"),
+        AttachmentEmbedded(HOSTILE, HOSTILE),
+    )
+    chain.add(SetAttachments(AttachmentsEmbedded(files)))
+    return chain
+
+
+async def _until_listed(server: Hosted, count: int) -> None:
+    async with asyncio.timeout(WAIT_MS / 1_000):
+        while len(await server.catalog.dataset_lists.list(None, count=100)) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)

@@ -1,0 +1,76 @@
+"""What holds for every page: everybody can use it, it fits where it is shown, and nothing else is loaded or run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+
+from tests.browser.site import DARK, DESKTOP, PHONE, Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
+NAMES = [
+    "home", "search", "nothing found", "account", "dataset", "derivative", "log", "block", "reports", "report", "login",
+    "error", "evil dataset", "evil block",
+]  # fmt: skip
+SCREENS: Mapping[str, Mapping[str, Any]] = {
+    "desktop": DESKTOP,
+    "desktop in the dark": {**DESKTOP, **DARK},
+    "phone": PHONE,
+    "phone in the dark": {**PHONE, **DARK},
+}
+
+
+async def test_no_page_is_left_out(site: Site) -> None:
+    assert set(site.pages) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_axe_finds_nothing_serious(site: Site, name: str) -> None:
+    found = []
+    for screen, options in SCREENS.items():
+        async with site.opened(**options) as page:
+            await site.go(page, name)
+            results = (await Axe().run(page)).response
+            found += [
+                f"{screen}: {each['id']}: {each['help']}: {each['nodes'][0]['html'][:200]}"
+                for each in results["violations"]
+                if each["impact"] in {"serious", "critical"}
+            ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_nothing_is_loaded_from_elsewhere_and_nobody_complains(site: Site, name: str) -> None:
+    said: list[str] = []
+    asked: list[str] = []
+    async with site.opened() as page:
+        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.on("request", lambda request: asked.append(request.url))
+        await site.go(page, name)
+        await page.wait_for_load_state("networkidle")
+        assert await page.evaluate("window.harmed") is None
+    assert not said
+    assert not [url for url in asked if not url.startswith(site.server.url)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_no_page_is_wider_than_a_phone(site: Site, name: str) -> None:
+    async with site.opened(**PHONE) as page:
+        await site.go(page, name)
+        width = await page.evaluate("document.scrollingElement.scrollWidth")
+        assert width <= PHONE["viewport"]["width"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_every_page_has_a_title_one_heading_and_its_landmarks(site: Site, name: str) -> None:
+    async with site.opened() as page:
+        await site.go(page, name)
+        assert await page.title()
+        assert await page.locator("h1").count() == 1
+        for landmark in ("main", "header", "nav[aria-label=Site]", "form[role=search]"):
+            assert await page.locator(landmark).count() == 1, landmark
