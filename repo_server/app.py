@@ -41,6 +41,7 @@ from repo_server.logs import SERVER, start_logging
 from repo_server.metrics import Metrics
 from repo_server.middleware import around
 from repo_server.oidc.issuers import Issuers
+from repo_server.previews import Previews
 from repo_server.query.downloads import Downloads
 from repo_server.query.running import Queries
 from repo_server.rate_limits import RateLimits
@@ -176,6 +177,7 @@ def _services(settings: Settings, engine: Engine) -> Callable[[web.Application],
                 async with _mirrors(services, owner), _in_background(services):
                     yield
                 await services.indexing.settle()
+                await services.previews.settle()
                 await services.queries.close()
                 await services.identities.settle()
                 await services.directory.settle()
@@ -240,6 +242,7 @@ async def made_services(
         engine=engine,
         queries=queries,
         downloads=_downloads(settings, queries),
+        previews=Previews(queries, records=settings.preview_records),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         audit=AuditQueue(catalog.audit, time.monotonic),
         rates=RateLimits(settings, catalog.attempts, time.monotonic),

@@ -23,6 +23,7 @@ from repo_server.account_settings import AccountSettings
 from repo_server.lifecycle_settings import LifecycleSettings
 from repo_server.limit_settings import LimitSettings
 from repo_server.login_settings import LoginSettings
+from repo_server.page_settings import PageSettings
 from repo_server.query_settings import QuerySettings
 from repo_server.setting_values import engine_places, place, versions_of_spark, words
 from storage.ipfs.access import IpfsAccess
@@ -47,7 +48,7 @@ class MetricsAccess(Enum):
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(place)]
 
 
-class Settings(AccountSettings, LoginSettings, LimitSettings, LifecycleSettings, QuerySettings):
+class Settings(AccountSettings, LoginSettings, LimitSettings, LifecycleSettings, QuerySettings, PageSettings):
     """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
@@ -85,9 +86,6 @@ class Settings(AccountSettings, LoginSettings, LimitSettings, LifecycleSettings,
     )
     scrub_sources: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         (), description="sound copies to heal from besides the mirrors, parted by blanks; {alias} stands for a name"
-    )
-    index_interval_s: float = Field(
-        300, gt=0, description="how often all datasets are looked at for what other programs changed, in seconds"
     )
     reports_kept: int = Field(
         100, gt=0, description="verification reports kept of a dataset, besides those in which the verdict changed"

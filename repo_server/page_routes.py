@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from catalog.permissions import Access
-from repo_server.handlers import dataset_pages, home
-from repo_server.needs import ANYONE
+from repo_server.handlers import dataset_pages, home, operators, token_pages
+from repo_server.needs import ADMIN, ANYONE, UNASKED
 from repo_server.route import Route
 
-HOME_ROUTES: Final = (Route("GET", "/", home.get_home, "the newest datasets, or those that hold some words", ANYONE),)
+HOME_ROUTES: Final = (
+    Route("GET", "/", home.get_home, "the newest datasets, or those that hold some words", ANYONE),
+    Route("GET", token_pages.TOKENS_PATH, token_pages.get_tokens, "the tokens of whoever is logged in", UNASKED),
+    Route("POST", token_pages.TOKENS_PATH, token_pages.post_token, "make one", UNASKED),
+    Route("POST", f"{token_pages.TOKENS_PATH}/revoke", token_pages.post_revocation, "end one", UNASKED),
+    Route("GET", "/v/admin", operators.get_admin, "how the node is, for administrators", ADMIN),
+)
 ACCOUNT_PAGE_ROUTES: Final = (Route("GET", "/{account}", home.get_account, "the datasets of an account", ANYONE),)
 """Routes of a server with accounts."""
 

@@ -24,6 +24,7 @@ from repo_server.ingesting import Ingests
 from repo_server.ipfs.publishing import Publisher
 from repo_server.metrics import Metrics
 from repo_server.oidc.issuers import Issuers
+from repo_server.previews import Previews
 from repo_server.query.downloads import Downloads
 from repo_server.query.running import Queries
 from repo_server.rate_limits import RateLimits
@@ -47,6 +48,7 @@ class Services:
     ingests: Ingests
     indexing: Indexing
     queries: Queries
+    previews: Previews
     lifecycle: Lifecycle
     downloads: Downloads
     engine: Engine

@@ -30,6 +30,7 @@ from repo_server.pages.block_pages import block_page, log_page
 from repo_server.pages.dataset_page import SeenDataset, dataset_page
 from repo_server.pages.in_force import InForce, read_in_force
 from repo_server.pages.plots import sampled
+from repo_server.previews import Preview
 from repo_server.problems import json_response
 from verify.standing import standing_of
 
@@ -115,8 +116,16 @@ async def _seen(found: Visit, facts: Facts) -> SeenDataset:
         standing=standing_of(reports[0] if reports else None, head),
         in_force=in_force,
         inputs=await _inputs(found, in_force),
+        preview=await _preview(found, facts),
         base_url=found.services.base_url,
     )
+
+
+async def _preview(found: Visit, facts: Facts) -> Preview | None:
+    entry, head = found.dataset.entry, facts.head
+    if head is None or not facts.records:
+        return None
+    return await found.services.previews.of(entry.id, entry.dataset, head)
 
 
 async def _newest(found: Visit, facts: Facts) -> Sequence[BlockFacts]:

@@ -53,7 +53,7 @@ async def get_health(request: web.Request) -> web.StreamResponse:
 async def get_ready(request: web.Request) -> web.StreamResponse:
     """``GET /system/ready``: repository and database can be used, and the server is not stopping."""
     services = request.app[SERVICES]
-    reason = "stopping" if services.stopping else await _what_is_wrong(services)
+    reason = "stopping" if services.stopping else await what_is_wrong(services)
     if reason is None:
         return json_response({"ok": True, **_worker(services)})
     return json_response({"ok": False, "reason": reason}, status=HTTPStatus.SERVICE_UNAVAILABLE)
@@ -94,7 +94,8 @@ def _worker(services: Services) -> dict[str, Any]:
     return {} if worker is None or worker.state is WorkerState.NOT_NEEDED else {"worker": worker.as_dict()}
 
 
-async def _what_is_wrong(services: Services) -> str | None:
+async def what_is_wrong(services: Services) -> str | None:
+    """Which part of the node cannot be used now, if there is one."""
     try:
         await services.catalog.accounts.find(AccountName(services.settings.default_account))
     except NotFound:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from repo_server.html_response import VARIES, frame_of, html_response, wants_html
 from repo_server.mirror_states import MirrorState, plain_mirror
-from repo_server.openapi.described import Tag, describes, json
+from repo_server.openapi.described import Tag, describes, json_or_page
+from repo_server.pages.operator_pages import mirrors_page
 from repo_server.problems import json_response
 from repo_server.services import SERVICES
 
 
-@describes(Tag.REPOSITORY, json(list[MirrorState]), shown=True)
+@describes(Tag.REPOSITORY, json_or_page(list[MirrorState]), shown=True)
 async def get_mirrors(request: web.Request) -> web.StreamResponse:
     """``GET /system/mirrors``."""
     services = request.app[SERVICES]
     mirrors = services.catalog.mirrors
     now = services.now()
-    return json_response([plain_mirror(each, await mirrors.datasets(each.id), now) for each in await mirrors.list()])
+    told = [plain_mirror(each, await mirrors.datasets(each.id), now) for each in await mirrors.list()]
+    if wants_html(request):
+        return html_response(mirrors_page(told, frame_of(request), now=now))
+    return json_response(told, headers=VARIES)

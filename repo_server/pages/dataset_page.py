@@ -22,6 +22,7 @@ from repo_server.pages.in_force import TEXT_CHARS_MAX, InForce, Source
 from repo_server.pages.markdown import sanitised_html
 from repo_server.pages.plots import Plot, plot_of
 from repo_server.pages.templates import number, render, size
+from repo_server.previews import Preview
 from verify.standing import Standing
 
 _READMES_REMEMBERED: Final = 64
@@ -46,6 +47,7 @@ class SeenDataset:
     in_force: InForce
     inputs: dict[str, str]
     base_url: str
+    preview: Preview | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def dataset_page(seen: SeenDataset, frame: Frame) -> str:
         visibility=seen.visibility,
         facts=facts,
         current=seen.current,
+        preview=seen.preview,
         standing=seen.standing.value,
         readme=None if readme is None else {"path": readme.path, "html": _sanitised(readme.content)},
         plots=growth(seen.points),

@@ -22,13 +22,14 @@ SHOTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "dataset-phone": ("dataset", {**PHONE, "device_scale_factor": 1}),
     "block": ("block", DESKTOP),
     "report": ("report", DESKTOP),
+    "tokens": ("tokens", DESKTOP),
 }
 
 
 async def take(running: Site, folder: Path) -> None:
     """All pictures."""
     for name, (page_name, options) in SHOTS.items():
-        async with running.opened(**options) as page:
+        async with running.opened(**options, **running.keeps(page_name)) as page:
             await running.go(page, page_name)
             await page.screenshot(path=folder / f"{name}.png")
 

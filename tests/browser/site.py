@@ -12,6 +12,7 @@ from typing import Any, Final
 from playwright.async_api import Browser, BrowserContext, Page
 
 from catalog.datasets import DatasetRecord
+from catalog.mirrors import Direction, NewMirror
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.metadata.annotations import AttachmentEmbedded, AttachmentsEmbedded
@@ -36,6 +37,7 @@ _EXAMPLES: Final = ROOT / "examples" / "datasets"
 _NAMES: Final = ("us.noaa.seattle-weather", "seattle-weather.fahrenheit", "com.yahoo.stocks.monthly", "us.faa.airports")
 HOSTILE: Final = "<script>window.harmed=1</script><img src=x onerror='window.harmed=2'>\"'>"
 
+FOR_ROOT: Final = frozenset({"tokens", "mirrors", "administration"})
 DESKTOP: Final[Mapping[str, Any]] = {"viewport": {"width": 1200, "height": 900}}
 PHONE: Final[Mapping[str, Any]] = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}
 DARK: Final[Mapping[str, Any]] = {"color_scheme": "dark"}
@@ -48,6 +50,12 @@ class Site:
     server: Hosted
     browser: Browser
     pages: dict[str, str] = field(default_factory=dict)
+    logged_in: Any = None
+    """What a browser keeps in which the administrator is logged in."""
+
+    def keeps(self, name: str) -> dict[str, Any]:
+        """What the browser needs for the page of that name."""
+        return {"storage_state": self.logged_in} if name in FOR_ROOT else {}
 
     @asynccontextmanager
     async def opened(self, **options: Any) -> AsyncIterator[Page]:
@@ -69,10 +77,11 @@ class Site:
 @asynccontextmanager
 async def site(folder: Path) -> AsyncIterator[Site]:
     """Everything running, for as long as the tests of a module take."""
-    async with hosted(folder, Tenancy.MULTI, run_worker=False) as server, chromium() as browser:
-        await server.catalog.accounts.set_password(AccountName("alice"), PASSWORD)
+    async with hosted(folder, Tenancy.MULTI, run_worker=False, preview_records=5) as server, chromium() as browser:
+        await server.catalog.accounts.set_password(AccountName("root"), PASSWORD)
         found = Site(server, browser)
         await _fill(found)
+        found.logged_in = await _logged_in(found)
         yield found
 
 
@@ -86,6 +95,7 @@ async def _fill(found: Site) -> None:
     await _moved(server, await server.add("evil", evil))
     await _until_listed(server, len(_NAMES) + 1)
     here, head = server.path(_NAMES[0]), await weather.dataset.head()
+    await server.catalog.mirrors.add(NewMirror(Direction.PUSH, "https://other.example/", "alice/%", "@hourly"))
     found.pages |= {
         "home": "/",
         "search": "/?q=weather",
@@ -98,10 +108,23 @@ async def _fill(found: Site) -> None:
         "reports": f"{here}/reports",
         "report": f"{here}/reports/{recorded.hash}",
         "login": "/v/login",
+        "tokens": "/v/tokens",
+        "mirrors": "/system/mirrors",
+        "administration": "/v/admin",
         "error": "/system/errors/not-found",
         "evil dataset": server.path("evil"),
         "evil block": f"{server.path('evil')}/log/{evil.head}",
     }
+
+
+async def _logged_in(found: Site) -> Any:
+    async with found.opened() as page:
+        await found.go(page, "login")
+        await page.get_by_label("Account").fill("root")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Log in").click()
+        await page.get_by_role("heading", name="Logged in").wait_for()
+        return await page.context.storage_state()
 
 
 async def _example(server: Hosted, name: str) -> DatasetEntry:

@@ -13,7 +13,7 @@ from tests.browser.site import DARK, DESKTOP, PHONE, Site
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 NAMES = [
     "home", "search", "nothing found", "account", "dataset", "derivative", "log", "block", "reports", "report", "login",
-    "error", "evil dataset", "evil block",
+    "tokens", "mirrors", "administration", "error", "evil dataset", "evil block",
 ]  # fmt: skip
 SCREENS: Mapping[str, Mapping[str, Any]] = {
     "desktop": DESKTOP,
@@ -31,7 +31,7 @@ async def test_no_page_is_left_out(site: Site) -> None:
 async def test_axe_finds_nothing_serious(site: Site, name: str) -> None:
     found = []
     for screen, options in SCREENS.items():
-        async with site.opened(**options) as page:
+        async with site.opened(**options, **site.keeps(name)) as page:
             await site.go(page, name)
             results = (await Axe().run(page)).response
             found += [
@@ -46,7 +46,7 @@ async def test_axe_finds_nothing_serious(site: Site, name: str) -> None:
 async def test_nothing_is_loaded_from_elsewhere_and_nobody_complains(site: Site, name: str) -> None:
     said: list[str] = []
     asked: list[str] = []
-    async with site.opened() as page:
+    async with site.opened(**site.keeps(name)) as page:
         page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("dialog", lambda dialog: said.append(dialog.message))
@@ -60,7 +60,7 @@ async def test_nothing_is_loaded_from_elsewhere_and_nobody_complains(site: Site,
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_no_page_is_wider_than_a_phone(site: Site, name: str) -> None:
-    async with site.opened(**PHONE) as page:
+    async with site.opened(**PHONE, **site.keeps(name)) as page:
         await site.go(page, name)
         width = await page.evaluate("document.scrollingElement.scrollWidth")
         assert width <= PHONE["viewport"]["width"]
@@ -68,7 +68,7 @@ async def test_no_page_is_wider_than_a_phone(site: Site, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_every_page_has_a_title_one_heading_and_its_landmarks(site: Site, name: str) -> None:
-    async with site.opened() as page:
+    async with site.opened(**site.keeps(name)) as page:
         await site.go(page, name)
         assert await page.title()
         assert await page.locator("h1").count() == 1

@@ -104,3 +104,26 @@ async def test_the_theme_follows_the_system_until_somebody_chooses(site: Site) -
         assert await background(in_the_dark) == light
         await site.go(in_the_dark, "dataset")
         assert await background(in_the_dark) == light
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_token_is_made_and_ended(site: Site, *, scripts: bool) -> None:
+    async with site.opened(java_script_enabled=scripts, storage_state=site.logged_in) as page:
+        await site.go(page, "tokens")
+        rows = page.get_by_role("row")
+        before = await rows.count()
+        await page.get_by_label("Days until it ends").fill("7")
+        await page.get_by_role("button", name="Make the token").click()
+        await expect(page.get_by_label("The new token")).to_contain_text("ka_")
+        await expect(rows).to_have_count(before + 1)
+        await page.get_by_role("button", name="Revoke").first.click()
+        await expect(rows).to_have_count(before)
+
+
+async def test_the_newest_records_are_shown(site: Site) -> None:
+    async with site.opened() as page:
+        for _ in range(20):
+            await site.go(page, "dataset")
+            if await page.get_by_role("heading", name="Newest records").is_visible():
+                break
+        await expect(page.get_by_role("cell", name="1460", exact=True)).to_be_visible()

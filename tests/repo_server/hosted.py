@@ -129,7 +129,7 @@ async def hosted(
     """A server in ``folder``, or at an ``address`` elsewhere, with accounts alice, bob and root, a token of each."""
     place = address or str(folder / "datasets")
     (folder / "datasets").mkdir(parents=True, exist_ok=True)  # for the catalog, which is opened first
-    settings = Settings.model_validate({"repo": place, "tenancy": tenancy, "port": 0, **options})
+    settings = Settings.model_validate({"repo": place, "tenancy": tenancy, "port": 0, "preview_records": 0, **options})
     async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as to_node:
         repository = await init_repository(place, Connection(to_node, tables=catalog.stores))
         accounts = {
