@@ -18,6 +18,7 @@ from catalog.dataset_lists import DatasetLists
 from catalog.datasets import Datasets
 from catalog.device_logins import DeviceLogins
 from catalog.engine import Database, open_database
+from catalog.events import Events
 from catalog.external_identities import ExternalIdentities
 from catalog.gates import Gates
 from catalog.ingest_plans import IngestPlans
@@ -49,7 +50,8 @@ class Catalog:
         self.datasets = Datasets(database, now)
         self.roles = Roles(database, now)
         self.teams = Teams(database)
-        self.dataset_facts = DatasetFacts(database)
+        self.dataset_facts = DatasetFacts(database, now)
+        self.events = Events(database, now)
         self.attempts = Attempts(database, now)
         self.dataset_lists = DatasetLists(database)
         self.audit = Audit(database, now)

@@ -7,7 +7,7 @@ date. Every step goes from one head to the next in one transaction, so several p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
+from catalog.events import EventType, note_event
 from catalog.facts_of_blocks import BlockFacts, ColumnFacts, Facts, LicenseFacts
 from catalog.facts_tables import dataset_blocks, dataset_facts
 from opendatafabric.did import DatasetId
@@ -26,8 +27,8 @@ from opendatafabric.multihash import Multihash
 class DatasetFacts:
     """The index in one catalog."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
+        self._database, self._now = database, now
 
     async def of(self, dataset_id: DatasetId) -> Facts | None:
         """What is known of the dataset."""
@@ -77,8 +78,10 @@ class DatasetFacts:
         *,
         expected_head: Multihash | None,
         anew: bool = False,
+        is_last: bool = True,
     ) -> bool:
         """Go from ``expected_head`` to ``facts``, with the ``blocks`` in between; ``anew`` forgets all others before.
+        That the head moved is an event, once ``is_last``.
 
         Returns whether it was done: not when somebody else was quicker.
         """
@@ -95,6 +98,9 @@ class DatasetFacts:
             await connection.execute(
                 upsert(dataset_facts).values(row).on_conflict_do_update(index_elements=["dataset_id"], set_=row)
             )
+            if is_last:
+                type_ = EventType.CREATED if actual_head is None else EventType.HEAD_MOVED
+                await note_event(connection, self._now(), type_, str(dataset_id), _told(facts, actual_head))
         return True
 
     async def forget(self, dataset_id: DatasetId) -> None:
@@ -103,10 +109,20 @@ class DatasetFacts:
             await forget_facts(connection, str(dataset_id))
 
 
+async def has_facts(connection: AsyncConnection, dataset_id: str) -> bool:
+    """Whether anything is known of the dataset, in a transaction that is under way."""
+    query = select(dataset_facts.c.head).where(dataset_facts.c.dataset_id == dataset_id)
+    return (await connection.execute(query)).first() is not None
+
+
 async def forget_facts(connection: AsyncConnection, dataset_id: str) -> None:
     """The same in a transaction that is under way."""
     for table in (dataset_facts, dataset_blocks):
         await connection.execute(delete(table).where(table.c.dataset_id == dataset_id))
+
+
+def _told(facts: Facts, before: str | None) -> Mapping[str, Any]:
+    return {"head": str(facts.head), "previousHead": before, "blocks": facts.blocks, "records": facts.records}
 
 
 def _row(dataset_id: DatasetId, facts: Facts) -> Mapping[str, Any]:

@@ -15,8 +15,9 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.accounts import Account
-from catalog.dataset_facts import forget_facts
+from catalog.dataset_facts import forget_facts, has_facts
 from catalog.engine import Database
+from catalog.events import EventType, note_event
 from catalog.tables import datasets, reflog
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
@@ -74,7 +75,13 @@ class Datasets:
 
     async def set_visibility(self, dataset_id: DatasetId, visibility: Visibility) -> None:
         """Say who may read a dataset without a role."""
-        await self._change(dataset_id, visibility=visibility.value)
+        async with self._database.writing() as connection:
+            changed = update(datasets).where(
+                datasets.c.id == str(dataset_id), datasets.c.visibility != visibility.value
+            )
+            if (await connection.execute(changed.values(visibility=visibility.value))).rowcount:
+                details = {"visibility": visibility.value}
+                await note_event(connection, self._now(), EventType.VISIBILITY_CHANGED, str(dataset_id), details)
 
     async def set_owner(self, dataset_id: DatasetId, owner: Account) -> None:
         """Give a dataset to another account."""
@@ -83,7 +90,7 @@ class Datasets:
     async def forget(self, dataset_id: DatasetId) -> None:
         """Know a dataset no longer."""
         async with self._database.writing() as connection:
-            await _forget(connection, str(dataset_id))
+            await _forget(connection, str(dataset_id), self._now())
 
     async def called_like(self, text: str, *, count: int) -> list[DatasetRecord]:
         """Datasets with ``text`` in their names, in whatever case, by name: ``count`` at most."""
@@ -151,7 +158,9 @@ class Datasets:
             await connection.execute(update(datasets).where(datasets.c.id == str(dataset_id)).values(values))
 
 
-async def _forget(connection: AsyncConnection, dataset_id: str) -> None:
+async def _forget(connection: AsyncConnection, dataset_id: str, at: float) -> None:
+    if await has_facts(connection, dataset_id):
+        await note_event(connection, at, EventType.GONE, dataset_id, {})
     await connection.execute(delete(datasets).where(datasets.c.id == dataset_id))
     await forget_facts(connection, dataset_id)
 

@@ -30,7 +30,8 @@ async def refresh_facts(index: DatasetFacts, dataset_id: DatasetId, dataset: Dat
     facts, anew = (known, False) if known is not None and continues else (Facts(), True)
     async for blocks in dataset.read_blocks(hashes):
         facts, rows = await asyncio.to_thread(_gathered, facts, blocks)
-        if not await index.advance(dataset_id, facts, rows, expected_head=expected_head, anew=anew):
+        is_last = facts.head == head
+        if not await index.advance(dataset_id, facts, rows, expected_head=expected_head, anew=anew, is_last=is_last):
             return await index.of(dataset_id)
         expected_head, anew = facts.head, False
     return facts

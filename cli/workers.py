@@ -89,7 +89,7 @@ def _kinds(
     attester = attester_of(settings, catalog)
     if attester is None:
         LOG.warning("verdicts are not signed: no place for the key is known (ODF_ATTESTATION_KEY_FILE)")
-    room = ReportRoom(catalog.reports, settings.reports_kept, attester, catalog.alerts)
+    room = ReportRoom(catalog.reports, settings.reports_kept, attester, catalog.alerts, catalog.events)
     engine, notes = ForeignEngine(settings), notes_folder()
     versions = {"spark": other_sparks(settings)}
     verifying = VerifyJob(repository, engine, room, settings.engines_elsewhere, versions, notes)

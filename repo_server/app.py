@@ -32,6 +32,7 @@ from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.cors import open_to_origins
 from repo_server.directory import Directory
+from repo_server.event_feed import EventFeed
 from repo_server.identity import Identities
 from repo_server.incoming import Incoming
 from repo_server.ingesting import ForeignEngine, Ingests
@@ -236,6 +237,7 @@ async def made_services(
         issuers=Issuers(settings.own_issuers),
         directory=directory,
         now=time.time,
+        feed=EventFeed(catalog.events, catalog.version),
         indexing=Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility),
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         lifecycle=Lifecycle(repository, catalog, settings.terms, time.time),
@@ -286,6 +288,7 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
     """What goes on beside the requests, ended before the services are closed."""
     tasks = [asyncio.create_task(job(services)) for job in (sweep_for_ever, collect_for_ever)]
     look_every_s = services.settings.index_interval_s
+    tasks.append(asyncio.create_task(services.feed.run_for_ever()))
     tasks.append(asyncio.create_task(services.indexing.run_for_ever(look_every_s=look_every_s)))
     tasks.append(asyncio.create_task(services.audit.run_for_ever()))
     if services.mirrors is not None:
@@ -317,6 +320,7 @@ def _scrubbing(services: Services) -> ScrubRunner:
 async def _end_conversations(application: web.Application) -> None:
     services = application[SERVICES]
     services.stopping = True
+    services.feed.wake_all()
     if services.worker is not None:
         services.worker.stop()
     sockets = list(services.sockets)

@@ -225,6 +225,10 @@ class Settings(AccountSettings, LoginSettings, LimitSettings, LifecycleSettings,
     source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )
+    events_kept_s: float = Field(
+        2_592_000, gt=0, description="how long what happened to datasets is told to those who come back, in seconds"
+    )
+    listeners_at_once: int = Field(2_000, gt=0, description="clients that listen to events; more are answered 503")
     tracing: bool = Field(
         False, description="trace requests by OpenTelemetry; its own variables (OTEL_…) say where spans go"
     )

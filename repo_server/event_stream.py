@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -29,6 +30,7 @@ ALIVE_EVERY_S: Final = 15.0
 STREAM_S_MAX: Final = 3_600.0
 """Then the client comes back, with whatever right it still has to."""
 
+WAITING: Final = b": waiting\n\n"
 _RETRY_MS: Final = 2_000
 
 
@@ -57,6 +59,14 @@ async def send_states(
     state = await read()
     if state.is_last and state.id == known:
         return web.Response(status=HTTPStatus.NO_CONTENT)
+    async with stream_of(request) as response:
+        await _send_until_last(response, services, read, known)
+    return response
+
+
+@asynccontextmanager
+async def stream_of(request: web.Request) -> AsyncIterator[web.StreamResponse]:
+    """An answer that goes on; what fails in it ends it."""
     response = web.StreamResponse(
         headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
@@ -64,10 +74,9 @@ async def send_states(
     request[ANSWERED] = response.status
     await response.write(b"retry: %d\n\n" % _RETRY_MS)
     try:
-        await _send_until_last(response, services, read, known)
+        yield response
     except OdfError as error:  # there is no status any more to say it with: the client asks again, and is told
         SERVER.info("a stream of events ended early: %s", error)
-    return response
 
 
 async def _send_until_last(
@@ -84,7 +93,7 @@ async def _send_until_last(
             await response.write(state.as_event())
             known, silent_since = state.id, time.monotonic()
         elif time.monotonic() - silent_since > ALIVE_EVERY_S:
-            await response.write(b": waiting\n\n")
+            await response.write(WAITING)
             silent_since = time.monotonic()
         if state.is_last:
             return

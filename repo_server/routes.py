@@ -24,6 +24,7 @@ from repo_server.handlers import (
     badges,
     datasets,
     errors,
+    events,
     files,
     gates,
     graphql,
@@ -79,6 +80,7 @@ NODE_ROUTES: Final = (
         "PATCH", "/platform/file/upload/{token}", files.append, "send more of the file", _SENDING_FILES, Audited.COUNTED
     ),
     Route("DELETE", "/platform/file/upload/{token}", files.cancel, "give the file up", _SENDING_FILES),
+    Route("GET", "/events", events.get_events, "what happens to all datasets, as it does (SSE)", ANYONE),
     Route("GET", "/system/health", health.get_health, "that the process answers", UNASKED, limited=Limited.NOT),
     Route(
         "GET", "/system/ready", health.get_ready, "that datasets and catalog can be used", UNASKED, limited=Limited.NOT
@@ -161,6 +163,7 @@ DATASET_ROUTES: Final = (
     Route("GET", "/publishers", publishers.get_publishers, "runs of CI systems that may push", Access.OWN),
     Route("POST", "/publishers", publishers.post_publisher, "trust runs of a CI system to push", Access.OWN),
     Route("DELETE", "/publishers/{publisher}", publishers.delete_publisher, "trust them no longer", Access.OWN),
+    Route("GET", "/events", events.get_dataset_events, "what happens to the dataset (SSE)", Access.READ),
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset", Access.READ),
     Route("GET", "/reflog", head_history.get_reflog, "how the head moved, and who moved it", Access.WRITE),
     Route("POST", "/undo", head_history.post_undo, "put the head back to where it was", Access.MAINTAIN),

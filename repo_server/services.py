@@ -18,6 +18,7 @@ from repo_server.background.mirror import MirrorRunner
 from repo_server.background.worker import WorkerProcess
 from repo_server.config import Settings
 from repo_server.directory import Directory
+from repo_server.event_feed import EventFeed
 from repo_server.identity import Identities
 from repo_server.incoming import Incoming
 from repo_server.ingesting import Ingests
@@ -51,6 +52,7 @@ class Services:
     previews: Previews
     lifecycle: Lifecycle
     downloads: Downloads
+    feed: EventFeed
     engine: Engine
     """What strangers wrote is computed there."""
     base_url: str = ""
@@ -72,7 +74,9 @@ class Services:
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)
     stopping: bool = False
     requests: int = 0
-    """How many are being served."""
+    """How many are being served; those who listen to events do not count."""
+    listeners: int = 0
+    """How many listen to events."""
 
     def busy(self) -> bool:
         """Whether as many requests are served as may be at once."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from catalog.alerts import Alerts
+from catalog.events import Events, EventType
 from catalog.reports import KeptReport, Reports, expendable
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import HashMismatch, LimitExceeded, MalformedInput, ObjectNotFound, UnsupportedVersion
@@ -27,13 +29,15 @@ from verify.report_record import ReportRecord, parse_report
 class ReportRoom:
     """Reports of the datasets of one repository; of each the last ``keep_last`` and every change of the verdict.
 
-    With an ``attester`` those that are kept are signed; ``alerts`` are told when one says another verdict.
+    With an ``attester`` those that are kept are signed; ``alerts`` and ``events`` are told when one says another
+    verdict.
     """
 
     listed: Reports
     keep_last: int
     attester: Attester | None = None
     alerts: Alerts | None = None
+    events: Events | None = None
 
     async def keep(self, store: ObjectStore, record: ReportRecord) -> Multihash | None:
         """Keep a report of the dataset in ``store``, and let go of what is not worth keeping any more.
@@ -51,6 +55,8 @@ class ReportRoom:
         told = change_told(record.alias, before, kept)
         if told is not None and self.alerts is not None:
             await self.alerts.tell(kept.dataset_id, told)
+        if told is not None and self.events is not None:
+            await self.events.note(EventType.VERDICT_CHANGED, kept.dataset_id, _of_event(told))
         await self._clear(store, kept.dataset_id)
         return report_hash
 
@@ -69,6 +75,10 @@ class ReportRoom:
         await self.listed.forget(dataset_id, gone)  # first: what is cut off here leaves a file that nobody lists
         for each in gone:
             await store.delete(report_key(each))
+
+
+def _of_event(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: told[name] for name in ("head", "verdict", "verdictBefore", "report")}
 
 
 async def read_report(reader: ObjectReader, report_hash: Multihash) -> bytes:

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from yarl import URL
 
+from catalog.events import EventType
+from repo_server.event_states import ToldEvent
 from repo_server.openapi.document import operation_id, plain_path
 from repo_server.openapi.parameters import path_parameter
 from repo_server.openapi.schemas import Components
@@ -64,6 +66,7 @@ TALKS: Final[Mapping[str, Talk]] = {
             messages.Refused,
         ),
     ),
+    "/events": Talk("http", {}, {each.value: ToldEvent for each in EventType}),
     "/verify/{run}/events": Talk("http", {}, {"state": RunState}),
 }
 """By the path of the route."""

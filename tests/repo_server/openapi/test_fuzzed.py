@@ -28,6 +28,8 @@ from tests.repo_server.openapi.fuzzing import CALLERS, PLACES, Fuzzed, document,
 
 ANSWERS_S: Final = 30
 LEFT_OUT: Final = {
+    "/events": "a stream that goes on",
+    "/{account}/{name}/events": "a stream that goes on",
     "/{account}/{name}/pull": "a conversation over a WebSocket, not an exchange",
     "/{account}/{name}/push": "a conversation over a WebSocket, not an exchange",
     "/{account}/{name}/verify/{run}/events": "a stream that goes on for as long as the run does",
