@@ -104,8 +104,10 @@ class DatasetFacts:
         return True
 
     async def forget(self, dataset_id: DatasetId) -> None:
-        """Know nothing of a dataset any more."""
+        """Know nothing of a dataset any more: it is gone."""
         async with self._database.writing() as connection:
+            if await has_facts(connection, str(dataset_id)):
+                await note_event(connection, self._now(), EventType.GONE, str(dataset_id), {})
             await forget_facts(connection, str(dataset_id))
 
 

@@ -70,8 +70,13 @@ class Datasets:
         }
         kept = {name: row[name] for name in ("alias", "alias_folded")}
         async with self._database.writing() as connection:
+            known = select(datasets.c.alias).where(datasets.c.id == row["id"])
+            before = (await connection.execute(known)).scalar()
             statement = upsert(datasets).values(row).on_conflict_do_update(index_elements=["id"], set_=kept)
             await connection.execute(statement)
+            if before not in {None, row["alias"]}:
+                details = {"previousAlias": before}
+                await note_event(connection, self._now(), EventType.RENAMED, str(record.id), details)
 
     async def set_visibility(self, dataset_id: DatasetId, visibility: Visibility) -> None:
         """Say who may read a dataset without a role."""

@@ -30,6 +30,7 @@ class EventType(StrEnum):
 
     CREATED = "dataset-created"
     HEAD_MOVED = "head-moved"
+    RENAMED = "dataset-renamed"
     VISIBILITY_CHANGED = "visibility-changed"
     VERDICT_CHANGED = "verdict-changed"
     GONE = "dataset-gone"

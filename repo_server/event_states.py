@@ -20,6 +20,7 @@ class EventData(TypedDict):
     previousHead: NotRequired[str | None]
     blocks: NotRequired[int]
     records: NotRequired[int]
+    previousAlias: NotRequired[str]
     visibility: NotRequired[str]
     verdict: NotRequired[str]
     verdictBefore: NotRequired[str | None]

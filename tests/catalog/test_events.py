@@ -61,6 +61,24 @@ async def test_a_dataset_that_is_forgotten_is_gone_if_it_ever_was_there(catalog:
     assert [each.type for each in await told(catalog)] == [EventType.CREATED, EventType.GONE]
 
 
+async def test_a_dataset_that_is_not_there_any_more_is_gone_although_its_owner_is_remembered(
+    catalog: Catalog, known: DatasetId
+) -> None:
+    await refresh_facts(catalog.dataset_facts, known, await stored(a_chain()))
+    for _ in range(2):
+        await catalog.dataset_facts.forget(known)
+    made, gone = await told(catalog)
+    assert (gone.type, gone.alias, gone.public) == (EventType.GONE, made.alias, True)
+
+
+async def test_another_name_is_told_with_the_one_before(catalog: Catalog, known: DatasetId, alice: Account) -> None:
+    for name in ("alice/weather", "alice/climate", "alice/climate"):
+        await catalog.datasets.put(DatasetRecord(known, DatasetAlias.from_text(name), alice.id, Visibility.PUBLIC))
+    (event,) = await told(catalog)
+    assert (event.type, event.alias) == (EventType.RENAMED, "alice/climate")
+    assert event.details == {"previousAlias": "alice/weather"}
+
+
 async def test_visibility_is_told_when_it_is_another(catalog: Catalog, known: DatasetId) -> None:
     for visibility in (Visibility.PUBLIC, Visibility.PRIVATE, Visibility.PRIVATE):
         await catalog.datasets.set_visibility(known, visibility)
