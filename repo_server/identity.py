@@ -56,6 +56,10 @@ class Identities:
             request[CALLED] = await self._caller(bearer_token(request))
         return request[CALLED]
 
+    async def caller_now(self, request: web.Request) -> Caller:
+        """Who sent ``request``, as far as that still holds: a token may end while an answer goes on."""
+        return await self._caller(bearer_token(request))
+
     async def settle(self) -> None:
         """Wait for what is being looked up, so that the catalog may be closed."""
         await self._known.settle()

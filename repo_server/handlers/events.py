@@ -85,7 +85,7 @@ async def _send_on(
     ends_at = time.monotonic() + STREAM_S_MAX
     while not services.stopping and time.monotonic() < ends_at:
         found = await services.feed.after(number, patience_s=ALIVE_EVERY_S)
-        caller = await services.identities.caller_of(request)
+        caller = await services.identities.caller_now(request)
         if caller.reason is not None:  # a token may end while somebody listens
             return
         said = [_said(each, services.base_url) for each in found if await wanted(each, caller)]
