@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -11,9 +13,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-from hypothesis import strategies as st
-
 from catalog.visibility import Visibility
+from opendatafabric.names import AccountName
 from repo_server.config import Tenancy
 from repo_server.openapi.document import openapi_document
 from repo_server.routes import served
@@ -27,18 +28,35 @@ CALLERS: Final = ("nobody", "bob", "alice", "root", "stranger")
 _DATASETS: Final = (("open", Visibility.PUBLIC), ("secret", Visibility.PRIVATE))
 _CHAIN: Final = a_chain()
 _HASHES: Final = [str(_CHAIN.head), *map(str, _CHAIN.slices), "f1620" + "0" * 64]
-PLACES: Final = st.fixed_dictionaries(
-    {
-        "account": st.just("alice"),
-        "name": st.sampled_from(["open", "open", "secret", "nothing"]),
-    },
-    optional={
-        "hash": st.sampled_from(_HASHES),
-        "ref": st.sampled_from(["head", "staging"]),
-        "did": st.just(str(_CHAIN.id)),
-    },
-)
-"""Where requests go: what no generator would guess."""
+_SPARE: Final = ("spare", Visibility.PUBLIC)
+"""What is deleted, renamed and given away, while the others stay."""
+
+_CHANGED: Final = re.compile(r"/\{account\}/\{name\}(/transfer)?")
+_PATIENT: Final = {
+    "reads_per_minute": 0,
+    "writes_per_minute": 0,
+    "transfers_per_minute": 0,
+    "failed_logins_per_5_minutes": 0,
+    "login_polls_per_minute": 0,
+    "bad_tokens_per_minute": 0,
+}
+_OPTIONS: Final = {"ipfs_provider": True, "run_worker": False, "run_mirrors": False, **_PATIENT}
+
+
+_KNOWN: Final = {
+    "account": ["alice"],
+    "name": ["open", "secret", "nothing"],
+    "hash": _HASHES,
+    "ref": ["head", "staging"],
+    "did": [str(_CHAIN.id)],
+}
+
+
+def known_in(path: str) -> dict[str, list[str]]:
+    """What stands in a path for something that is there, which no generator would guess."""
+    if path.startswith("/accounts/"):
+        return {"account": ["carol"]}
+    return _KNOWN | ({"name": [_SPARE[0]]} if _CHANGED.fullmatch(path) else {})
 
 
 @dataclass(frozen=True)
@@ -50,8 +68,16 @@ class Fuzzed:
 
 
 def document() -> dict[str, Any]:
-    """What the server says of itself."""
-    return openapi_document(served(Tenancy.MULTI, with_ipfs=True), "http://127.0.0.1", "0")
+    """What the server says of itself, with names that are there for what may be called anything."""
+    routes = served(Tenancy.MULTI, with_ipfs=True)
+    found = copy.deepcopy(openapi_document(routes, "http://127.0.0.1", "0"))
+    for path, operations in found["paths"].items():
+        known = known_in(path)
+        parameters = [each for operation in operations.values() for each in operation["parameters"]]
+        for parameter in parameters:
+            if parameter["in"] == "path" and parameter["name"] in known:
+                parameter["schema"] = {"enum": known[parameter["name"]]}
+    return found
 
 
 @contextmanager
@@ -71,13 +97,13 @@ def fuzzed(folder: Path) -> Iterator[Fuzzed]:
 
 async def _serve(folder: Path, ready: Future[Fuzzed], done: asyncio.Event) -> None:
     engine = engine_without_spark(folder / "engine")
-    options = {"ipfs_provider": True, "run_worker": False, "run_mirrors": False}
     try:
-        async with hosted(folder, Tenancy.MULTI, engine=engine, **options) as server:
+        async with hosted(folder, Tenancy.MULTI, engine=engine, **_OPTIONS) as server:
             for number, (name, visibility) in enumerate(
                 (("open", Visibility.PUBLIC), ("secret", Visibility.PRIVATE)), 1
             ):
                 await server.add(name, a_chain(number), visibility)
+            await server.catalog.accounts.create(AccountName("carol"))
             headers = {name: server.as_(name) for name in ("bob", "alice", "root")}
             none = {"nobody": {}, "stranger": server.as_("ka_" + "0" * 58)}
             ready.set_result(Fuzzed(server.url, {**headers, **none}))

@@ -24,7 +24,7 @@ from schemathesis.specs.openapi.checks import (
 from repo_server.config import Tenancy
 from repo_server.openapi.document import plain_path
 from repo_server.routes import served
-from tests.repo_server.openapi.fuzzing import CALLERS, PLACES, Fuzzed, document, fuzzed
+from tests.repo_server.openapi.fuzzing import CALLERS, Fuzzed, document, fuzzed
 
 ANSWERS_S: Final = 30
 LEFT_OUT: Final = {
@@ -73,9 +73,8 @@ def bodies(operation: APIOperation[Any, Any, Any], response: Response) -> list[A
 
 def fuzz(server: Fuzzed, operation: APIOperation[Any, Any, Any], examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck), deadline=None)
-    @given(case=cases(operation), caller=st.sampled_from(CALLERS), place=PLACES)
-    def holds(case: Case, caller: str, place: dict[str, str]) -> None:
-        case.path_parameters.update({name: value for name, value in place.items() if name in case.path_parameters})
+    @given(case=cases(operation), caller=st.sampled_from(CALLERS))
+    def holds(case: Case, caller: str) -> None:
         response = case.call(base_url=server.url, headers=server.headers[caller], timeout=ANSWERS_S)
         case.validate_response(response, checks=[*CHECKS, *bodies(operation, response), is_no_failure_of_ours])
 
