@@ -28,6 +28,7 @@ from catalog.job_totals import JobTotals
 from catalog.jobs import Jobs
 from catalog.mirrors import Mirrors
 from catalog.publishers import Publishers
+from catalog.quotas import Quotas
 from catalog.reports import Reports
 from catalog.roles import Roles
 from catalog.schedules import Schedules
@@ -54,6 +55,7 @@ class Catalog:
         self.events = Events(database, now)
         self.attempts = Attempts(database, now)
         self.dataset_lists = DatasetLists(database)
+        self.quotas = Quotas(database, now)
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)
         self.ipns = IpnsRecords(database)

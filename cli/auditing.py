@@ -22,7 +22,7 @@ READING: Final = frozenset(
         "serve", "worker", "list", "show", "log", "reflog", "tail", "lineage", "sql", "schedule list", "token list",
         "role list", "team list", "mirror status", "verify", "report list", "report diff", "report show",
         "attestation verify", "attestation show", "attestation keys", "witness", "push", "audit list", "audit verify",
-        "audit export", "audit archive", "scrub", "backup", "export", "engine serve", "car export",
+        "audit export", "audit archive", "quota show", "scrub", "backup", "export", "engine serve", "car export",
     }
 )  # fmt: skip
 """Commands that change nothing in the repository, start what writes its deeds down itself, or do so themselves."""

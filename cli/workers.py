@@ -28,6 +28,7 @@ from storage.repositories import DatasetRepository
 from verify.alerting import Alerting
 from verify.audited_jobs import audited
 from verify.lookout import Lookout
+from verify.metered_jobs import metered
 from verify.progress_notes import told_progress
 from verify.promotion import Promotions
 from verify.proved_notes import notes_folder
@@ -49,7 +50,10 @@ async def run_worker(
     async with open_catalog(settings.database_url) as catalog, opened_repository(repository) as opened:
         lookout = Lookout(opened, catalog, settle_s=0.0 if once else SETTLE_S)
         kinds = _kinds(settings, opened, catalog, allowed)
-        worked = {kind: lookout.around(audited(run, opened, catalog.audit)) for kind, run in kinds.items()}
+        worked = {
+            kind: lookout.around(audited(metered(run, catalog, settings.quota_limits), opened, catalog.audit))
+            for kind, run in kinds.items()
+        }
         worker = JobWorker(
             catalog.jobs, worked, redacted=redacted, lease_s=settings.job_lease_s, job_s_max=settings.job_s_max
         )

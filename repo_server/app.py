@@ -39,6 +39,7 @@ from repo_server.ingesting import ForeignEngine, Ingests
 from repo_server.ipfs.keys import IpnsKeys
 from repo_server.ipfs.publishing import Publisher
 from repo_server.logs import SERVER, start_logging
+from repo_server.metering import Meter
 from repo_server.metrics import Metrics
 from repo_server.middleware import around
 from repo_server.oidc.issuers import Issuers
@@ -247,6 +248,7 @@ async def made_services(
         previews=Previews(queries, records=settings.preview_records),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         audit=AuditQueue(catalog.audit, time.monotonic),
+        meter=Meter(catalog.quotas, settings.quota_limits, repository),
         rates=RateLimits(settings, catalog.attempts, time.monotonic),
         metrics=metrics,
         pulls=asyncio.Semaphore(settings.pulls_at_once),
@@ -290,7 +292,7 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
     look_every_s = services.settings.index_interval_s
     tasks.append(asyncio.create_task(services.feed.run_for_ever()))
     tasks.append(asyncio.create_task(services.indexing.run_for_ever(look_every_s=look_every_s)))
-    tasks.append(asyncio.create_task(services.audit.run_for_ever()))
+    tasks += [asyncio.create_task(each.run_for_ever()) for each in (services.audit, services.meter)]
     if services.mirrors is not None:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
     if services.worker is not None:

@@ -147,6 +147,10 @@ ERROR_TYPES: Final[Mapping[str, ErrorType]] = {
         "the policy of the dataset forbids that its head moves so",
         "pull, and put what you have on top; [policies](../how-to/protect-a-dataset.md)",
     ),
+    "quota-exceeded": ErrorType(
+        "more than the account or the dataset may have",
+        "the message has the numbers; [quotas](../how-to/set-quotas.md)",
+    ),
     "authentication-required": ErrorType("not known, and has to be", "`odf login URL`", HTTPStatus.UNAUTHORIZED),
     "token-expired": ErrorType("the access token was good once", "`odf token create`, then `odf login` again"),
     "protocol-violation": ErrorType(

@@ -24,6 +24,7 @@ class Received:
 
     file: Path
     hash: Multihash
+    size: int
 
 
 class Incoming:
@@ -47,7 +48,7 @@ class Incoming:
         store = await asyncio.to_thread(self._store)
         quarantined = await store.quarantine(pieces, size_max=self.bytes_max)
         try:
-            yield Received(self._folder / QUARANTINE_FOLDER / quarantined.token, quarantined.hash)
+            yield Received(self._folder / QUARANTINE_FOLDER / quarantined.token, quarantined.hash, quarantined.size)
         finally:
             await to_its_end(store.discard(quarantined))
 

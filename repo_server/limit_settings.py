@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, NoDecode
 
+from catalog.amounts import Limits, Quota
 from repo_server.addresses import Network, networks
 from repo_server.setting_values import words
 
@@ -40,6 +41,22 @@ class LimitSettings(BaseSettings):
     bad_tokens_per_minute: int = Field(
         60, ge=0, description="requests of one address with a token that does not count; 0 is any number"
     )
+
+    quota_account_bytes: int = Field(0, ge=0, description="room for the datasets of one account, in bytes; 0 is any")
+    quota_account_objects: int = Field(
+        0, ge=0, description="data slices and checkpoints of one account; 0 is any number"
+    )
+    quota_account_datasets: int = Field(0, ge=0, description="datasets of one account; 0 is any number")
+    quota_dataset_bytes: int = Field(0, ge=0, description="room for one dataset, in bytes; 0 is any")
+    quota_dataset_objects: int = Field(
+        0, ge=0, description="data slices and checkpoints of one dataset; 0 is any number"
+    )
+
+    @property
+    def quota_limits(self) -> Limits:
+        """What accounts and datasets may have for which nothing else was set."""
+        account = Quota(self.quota_account_bytes, self.quota_account_objects, self.quota_account_datasets)
+        return Limits(account, Quota(self.quota_dataset_bytes, self.quota_dataset_objects, 0))
 
     @property
     def proxy_networks(self) -> tuple[Network, ...]:

@@ -23,6 +23,7 @@ from repo_server.identity import Identities
 from repo_server.incoming import Incoming
 from repo_server.ingesting import Ingests
 from repo_server.ipfs.publishing import Publisher
+from repo_server.metering import Meter
 from repo_server.metrics import Metrics
 from repo_server.oidc.issuers import Issuers
 from repo_server.previews import Previews
@@ -46,6 +47,7 @@ class Services:
     incoming: Incoming
     audit: AuditQueue
     rates: RateLimits
+    meter: Meter
     ingests: Ingests
     indexing: Indexing
     queries: Queries

@@ -59,6 +59,7 @@ async def collect_garbage(services: Services) -> None:
     if freed:
         SERVER.info("garbage collection freed %d bytes", freed)
         await services.audit.written(Deed("garbage-collected", "", {"by": "server", "bytes": freed}))
+    await services.catalog.quotas.doubt_all()
     if services.settings.share_objects:
         shared = await share_objects(services.repository, grace_s=grace_s)
         if shared.count:

@@ -31,6 +31,8 @@ class Examined:
     block_count: int
     files: tuple[ObjectFile, ...]
     """Every object the blocks add, each once, oldest first."""
+    block_bytes: int = 0
+    """Of the blocks as they are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,16 @@ def examine_blocks(
         ChainError: the first rule that is broken.
         MalformedPack: there is no block.
     """
-    count = 0
+    count, size = 0, 0
     files: dict[ObjectFile, None] = {}
     for count, block in enumerate(blocks, start=1):
         state = validate_chain((block,), state)
         files.update(dict.fromkeys(objects_of(block)))
+        size += len(block.raw)
         on_block(count)
     if state.head is None or count == 0:
         raise MalformedPack("the pack holds no block")
-    return Examined(state, state.head, count, tuple(files))
+    return Examined(state, state.head, count, tuple(files), size)
 
 
 def require_canonical(block: HashedBlock) -> HashedBlock:

@@ -6,6 +6,7 @@ import asyncio
 
 from catalog.catalog import Catalog, open_catalog
 from catalog.facts_refresh import refresh_facts
+from catalog.measuring import measure
 from catalog.reindex import Reindexed, reindex
 from cli.catalogs import settings_for
 from cli.datasets import opened_repository
@@ -45,6 +46,7 @@ async def _reindex(repository: str) -> Reindexed:
         async for entry in root.iterate():
             await list_stored(catalog.reports, entry.dataset.objects)
             await _index(catalog, entry)
+            await measure(catalog.quotas, entry.id, entry.dataset)
         return done
 
 

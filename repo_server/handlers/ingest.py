@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
@@ -87,7 +88,9 @@ async def _from_body(request: web.Request, found: Visit) -> web.Response:
     length_if_announced(request, services.settings.ingest_bytes_max)
     async with services.incoming.received(pieces_of(request, services.settings)) as received:
         fingerprint = parameters.fingerprint(str(received.hash), parameters.input_format)
-        return _answer(await services.ingests.run(_wanted(request, found, parameters, received.file, fingerprint)))
+        wanted = _wanted(request, found, parameters, received.file, fingerprint)
+        async with _room(found, received.size):
+            return _answer(await services.ingests.run(wanted))
 
 
 async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Response:
@@ -104,7 +107,9 @@ async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Re
         raise SizeMismatch("the upload is not complete", expected=upload.size, found=upload.offset)
     parameters = replace(parameters, input_format=_format_of_upload(FileUpload.from_upload(upload)))
     try:
-        done = await services.ingests.run(_wanted(request, found, parameters, uploads.file_of(upload), fingerprint))
+        async with _room(found, upload.size):
+            wanted = _wanted(request, found, parameters, uploads.file_of(upload), fingerprint)
+            done = await services.ingests.run(wanted)
     except NotFound:
         raise NotFound("the upload was ingested elsewhere, or given up") from None
     await uploads.cancel(upload_id)
@@ -153,8 +158,15 @@ def _account_of(found: Visit) -> Account:
     return account
 
 
+def _room(found: Visit, size: int) -> AbstractAsyncContextManager[None]:
+    dataset = found.dataset
+    return found.services.meter.for_ingest(dataset.record.owner_id, dataset.entry.id, size)
+
+
 async def _note(request: web.Request, found: Visit, outcome: Outcome) -> None:
-    dataset_id = found.dataset.entry.id
+    entry = found.dataset.entry
+    dataset_id = entry.id
+    await found.services.meter.appended(dataset_id, entry.dataset, outcome.new_head, outcome.old_head)
     await note_move(found, dataset_id, expected_head=outcome.old_head, new_head=outcome.new_head)
     await note_deed(request, dataset_id, outcome.old_head, outcome.new_head)
 

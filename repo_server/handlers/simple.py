@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 
@@ -32,6 +34,7 @@ from repo_server.openapi.described import (
 from repo_server.openapi.parameters import EXAMPLE_BLOCK
 from repo_server.problems import message, worded
 from repo_server.stored_response import send_stored
+from storage.protocols import ObjectReader
 from storage.quarantine import receive_object
 
 
@@ -137,15 +140,35 @@ async def _put(request: web.Request, folder: str) -> web.StreamResponse:
     store = found.dataset.entry.dataset.writable_objects()
     key = f"{folder}/{physical_hash}"
     # What is here already is replaced: a damaged copy is healed by whoever sends a sound one.
-    await receive_object(
-        store,
-        key,
-        pieces_of(request, settings),
-        expected_hash=physical_hash,
-        expected_size=length,
-        size_max=settings.object_bytes_max,
-    )
+    async with room_for(found, key, length):
+        await receive_object(
+            store,
+            key,
+            pieces_of(request, settings),
+            expected_hash=physical_hash,
+            expected_size=length,
+            size_max=settings.object_bytes_max,
+        )
     return web.Response()
+
+
+@asynccontextmanager
+async def room_for(found: Visit, key: str, size: int) -> AsyncIterator[None]:
+    """Room for an object while it comes; one that is here needs none. ``QuotaExceeded`` when there is none."""
+    entry, meter = found.dataset.entry, found.services.meter
+    if await size_of(entry.dataset.objects, key) == size:
+        yield
+        return
+    async with meter.for_object(found.dataset.record.owner_id, entry.id, key, size):
+        yield
+
+
+async def size_of(objects: ObjectReader, key: str) -> int | None:
+    """Of an object, if it is here."""
+    try:
+        return (await objects.stat(key)).size
+    except ObjectNotFound:
+        return None
 
 
 def hash_of(request: web.Request) -> Multihash:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from typing import Final
@@ -13,9 +15,11 @@ from aiohttp import web
 from catalog.accounts import Account
 from catalog.datasets import DatasetRecord
 from catalog.jobs import PROMOTE, VERIFY, JobId
+from catalog.quotas import Wish
 from catalog.run_times import Schedule
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
+from opendatafabric.chain.objects import ObjectFile
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import AccessDenied, DatasetNotFound, NameCollision, RefCollision
 from opendatafabric.multihash import Multihash
@@ -24,10 +28,11 @@ from repo_server.conversations import conversation
 from repo_server.gate import VISIT, Refused, Visit, admitted_again
 from repo_server.head_moves import note_deed, note_move
 from repo_server.measuring import measured
+from repo_server.metering import Room
 from repo_server.object_urls import OwnUrls
 from repo_server.openapi.described import Tag, describes, empty
 from repo_server.problems import message, plain
-from storage.dataset import Dataset
+from storage.dataset import Dataset, object_key
 from storage.repository import DatasetEntry
 from storage.wrappers.staged import StagingRefs
 from sync.smart.channels import VERSION, VERSION_HEADER
@@ -70,9 +75,16 @@ async def push(request: web.Request) -> web.StreamResponse:
     async with conversation(request, services, services.pushes, silence_s=silence_s) as channel:
         auditing.tell(request, outcome="broken off")
         target, urls, still_allowed = _Target(request, found), _urls(request, found), partial(_allow_still, request)
-        done = await serve_push(
-            channel, target, urls, signed=_signed(found), still_allowed=still_allowed, on_head_moved=target.note
-        )
+        async with target.held:
+            done = await serve_push(
+                channel,
+                target,
+                urls,
+                signed=_signed(found),
+                still_allowed=still_allowed,
+                make_room=target.make_room,
+                on_head_moved=target.note,
+            )
         if done.error is not None:
             auditing.tell(request, outcome="refused", code=done.error.code)
     return channel.response
@@ -133,6 +145,8 @@ class _Target:
     request: web.Request
     found: Visit
     dataset_id: DatasetId | None = None
+    held: AsyncExitStack = field(default_factory=AsyncExitStack)
+    room: Room | None = None
     gated: bool = False
     """Whether what is pushed has to be verified before it becomes the head."""
 
@@ -153,6 +167,8 @@ class _Target:
             entry = None
         if entry is not None and entry.pending and known is not None and known.owner_id != owner.id:
             raise RefCollision(f"dataset {dataset_id} is being pushed by somebody else", found=dataset_id)
+        if entry is None:
+            await self.found.services.meter.check_new_dataset(owner.id)
         made = await self._made(dataset_id, owner)
         record = DatasetRecord(dataset_id, made.alias, owner.id, Visibility(visibility.lower()))
         await self.found.services.catalog.datasets.forget(dataset_id)
@@ -171,9 +187,19 @@ class _Target:
             raise
         return made
 
+    async def make_room(self, missing: Sequence[ObjectFile], block_bytes: int) -> None:
+        """Keep room for what is to come, as long as the conversation goes on."""
+        assert self.dataset_id is not None
+        hosted = self.found.hosted
+        owner_id = self._owner().id if hosted is None else hosted.record.owner_id
+        wish = Wish(self.dataset_id, owner_id, {object_key(file): file.size for file in missing}, block_bytes)
+        self.room = await self.held.enter_async_context(self.found.services.meter.room(wish))
+
     async def note(self, expected_head: Multihash | None, new_head: Multihash) -> None:
         """A head moved: look at the dataset anew, and write it down. Behind a gate: have it verified."""
         assert self.dataset_id is not None
+        if self.room is not None:
+            await self.room.settle()
         if self.gated:
             await self.found.services.catalog.jobs.ask_again(JobId(PROMOTE, self.dataset_id))
             await note_deed(self.request, self.dataset_id, expected_head, new_head, staged=True)

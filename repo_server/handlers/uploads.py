@@ -11,11 +11,13 @@ from typing import Final
 
 from aiohttp import web
 
-from opendatafabric.errors import ObjectNotFound, UnsupportedOperation
+from catalog.amounts import QuotaExceeded
+from catalog.quotas import Wish
+from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.layout import CHECKPOINTS, DATA, parse_key
 from repo_server.body import announced_length, pieces_of
 from repo_server.gate import VISIT, Refused, Visit
-from repo_server.handlers.simple import hash_of
+from repo_server.handlers.simple import hash_of, size_of
 from repo_server.openapi.described import BINARY, BYTES, Body, Parameter, Tag, describes, empty
 from repo_server.problems import plain
 from storage.local.objects import LocalObjectStore
@@ -56,10 +58,11 @@ async def begin(request: web.Request) -> web.StreamResponse:
         raise Refused(plain("Not Found", HTTPStatus.NOT_FOUND))
     key = f"{request.match_info['kind']}/{hash_of(request)}"
     size = number_in(request, LENGTH)
-    if await _is_here(found, key, size):
+    if await size_of(found.dataset.entry.dataset.objects, key) == size:
         return web.Response(headers={OFFSET: str(size), COMPLETE: "?1"})
     uploads, services = _uploads(found), found.services
     upload = await uploads.begin(key, size=size, size_max=services.settings.object_bytes_max, now=services.now())
+    await _make_room(found, uploads, upload)
     place = request.path.removesuffix(f"{request.match_info['kind']}/{request.match_info['hash']}")
     return web.Response(status=HTTPStatus.CREATED, headers={**state_of(upload), "Location": f"{place}{upload.id}"})
 
@@ -81,10 +84,12 @@ async def append(request: web.Request) -> web.StreamResponse:
     announced_length(request, settings.object_bytes_max)
     pieces = pieces_of(request, settings)
     upload = await uploads.append(request.match_info["upload"], pieces, offset=offset, now=now())
+    await found.services.meter.renew(_room_of(upload.id), lease_s=settings.upload_lease_s)
     if upload.offset < upload.size:
         return web.Response(status=HTTPStatus.NO_CONTENT, headers=state_of(upload))
     _, physical_hash = parse_key(upload.key)
     await uploads.finish(upload.id, expected_hash=physical_hash, now=now())
+    await found.services.meter.settle(_room_of(upload.id), found.dataset.entry.id)
     return web.Response(headers={OFFSET: str(upload.size), COMPLETE: "?1"})
 
 
@@ -93,7 +98,26 @@ async def cancel(request: web.Request) -> web.StreamResponse:
     """``DELETE uploads/{id}``."""
     found = request[VISIT]
     await _uploads(found).cancel(request.match_info["upload"])
+    await found.services.meter.give_back(_room_of(request.match_info["upload"]))
     return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+async def _make_room(found: Visit, uploads: Uploads, upload: Upload) -> None:
+    """Room as long as the upload lives, unless a push keeps it; without room it ends."""
+    meter, dataset = found.services.meter, found.dataset
+    if await meter.keeps_room_for(dataset.entry.id, upload.key, upload.size):
+        return
+    wish = Wish(dataset.entry.id, dataset.record.owner_id, {upload.key: upload.size})
+    try:
+        lease_s = found.services.settings.upload_lease_s
+        await meter.reserve(wish, lease_s=lease_s, reservation_id=_room_of(upload.id))
+    except QuotaExceeded:
+        await uploads.cancel(upload.id)
+        raise
+
+
+def _room_of(upload_id: str) -> str:
+    return f"upload-{upload_id}"
 
 
 def _uploads(found: Visit) -> Uploads:
@@ -101,13 +125,6 @@ def _uploads(found: Visit) -> Uploads:
     if not isinstance(store, LocalObjectStore):
         raise UnsupportedOperation("this dataset takes no resumable uploads", hint="put the object in one piece")
     return Uploads(store, lease_s=found.services.settings.upload_lease_s)
-
-
-async def _is_here(found: Visit, key: str, size: int) -> bool:
-    try:
-        return (await found.dataset.entry.dataset.objects.stat(key)).size == size
-    except ObjectNotFound:
-        return False
 
 
 def state_of(upload: Upload) -> dict[str, str]:

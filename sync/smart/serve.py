@@ -80,6 +80,9 @@ async def serve_pull(
 StillAllowed = Callable[[], Awaitable[None]]
 """Raises when the caller may do it no longer; awaited right before what was pushed becomes visible."""
 
+MakeRoom = Callable[[Sequence[ObjectFile], int], Awaitable[None]]
+"""Told which objects are to come and how many bytes the blocks take, before anything comes; refuses by raising."""
+
 HeadMoved = Callable[[Multihash | None, Multihash], Awaitable[None]]
 """Told the head before and the head now; awaited before the client hears of it."""
 
@@ -91,6 +94,7 @@ async def serve_push(
     *,
     signed: SignedUrls | None = None,
     still_allowed: StillAllowed | None = None,
+    make_room: MakeRoom | None = None,
     on_head_moved: HeadMoved | None = None,
 ) -> PushOutcome:
     """Take one push conversation to its end. Whatever goes wrong, the dataset is what it was.
@@ -98,7 +102,14 @@ async def serve_push(
     Who may push is decided before, and may have changed when all has arrived: ``still_allowed`` says so. A caller that
     is cancelled while the head moves leaves the publishing and ``on_head_moved`` to finish.
     """
-    served = _ServedPush(target, urls, signed, still_allowed, on_head_moved)
+    served = _ServedPush(
+        target,
+        urls,
+        signed=signed,
+        still_allowed=still_allowed,
+        make_room=make_room,
+        on_head_moved=on_head_moved,
+    )
     world: World = {
         ReadHead: served.read_head,
         ExaminePush: served.examine,
@@ -150,12 +161,14 @@ class _ServedPush:
         self,
         target: TransferTarget,
         urls: ObjectUrls,
+        *,
         signed: SignedUrls | None,
         still_allowed: StillAllowed | None,
+        make_room: MakeRoom | None,
         on_head_moved: HeadMoved | None,
     ) -> None:
         self._target, self._urls, self._signed = target, urls, signed
-        self._still_allowed, self._on_head_moved = still_allowed, on_head_moved
+        self._still_allowed, self._make_room, self._on_head_moved = still_allowed, make_room, on_head_moved
         self._dataset: Dataset | None = None
         self._head: Multihash | None = None
         self._pack: PackedBlocks | None = None
@@ -207,6 +220,9 @@ class _ServedPush:
             self._dataset = await self._target.create(seed.dataset_id, effect.visibility)
         assert self._examined is not None
         await self.held.enter_async_context(self._dataset.held(self._examined.files))
+        if self._make_room is not None:
+            missing = await self._dataset.missing_objects(self._examined.files)
+            await self._make_room(missing, self._examined.block_bytes)
 
     async def upload_urls(self, effect: UploadUrls) -> Sequence[TransferUrl | None]:
         assert self._dataset is not None
