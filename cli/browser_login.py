@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import webbrowser
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -56,6 +57,16 @@ async def token_by_browser(origin: str, show: Callable[[str], None], clock: Cloc
             interval_s += DEVICE_POLL_S if told["message"] == "slow_down" else 0
             await clock.sleep(interval_s)
     raise _expired()
+
+
+def open_page(page: str) -> None:
+    """Show ``page`` in a window, if there is a browser that has one: those of the terminal would take ours."""
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return
+    if isinstance(browser, webbrowser.BackgroundBrowser) or not isinstance(browser, webbrowser.GenericBrowser):
+        browser.open(page)
 
 
 def _page_of(begun: dict[str, Any]) -> str | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import webbrowser
 from typing import Annotated
 
 import typer
 
-from cli.browser_login import token_by_browser
+from cli.browser_login import open_page, token_by_browser
 from cli.ci_login import token_of_run
 from cli.credentials import origin_of, save_token
 from cli.options import AsJson
@@ -60,4 +59,4 @@ def command(
 def _show(page: str) -> None:
     print_note(f"odf: log in at {page}")
     if sys.stdin.isatty():
-        webbrowser.open(page)
+        open_page(page)

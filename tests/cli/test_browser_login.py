@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from yarl import URL
 
-from cli.browser_login import Clock, token_by_browser
+from cli.browser_login import Clock, open_page, token_by_browser
 from opendatafabric.errors import (
     AccessDenied,
     AuthenticationRequired,
@@ -142,3 +143,23 @@ async def test_a_server_that_answers_otherwise_is_refused(
 async def test_a_server_that_is_not_there_is_said_not_to_answer() -> None:
     with pytest.raises(PeerUnavailable):
         await token_by_browser("http://127.0.0.1:1", lambda _: None)
+
+
+@pytest.mark.parametrize(("kind", "opens"), [(webbrowser.BackgroundBrowser, True), (webbrowser.GenericBrowser, False)])
+def test_only_a_browser_with_a_window_is_opened(
+    monkeypatch: pytest.MonkeyPatch, kind: type[webbrowser.GenericBrowser], opens: bool
+) -> None:
+    shown: list[str] = []
+    browser = kind("browser")
+    monkeypatch.setattr(browser, "open", shown.append)
+    monkeypatch.setattr(webbrowser, "get", lambda: browser)
+    open_page("https://data.example.org/")
+    assert shown == ["https://data.example.org/"] * opens
+
+
+def test_where_there_is_no_browser_none_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise webbrowser.Error
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    open_page("https://data.example.org/")

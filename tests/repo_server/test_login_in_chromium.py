@@ -19,6 +19,7 @@ from tests.chromium import chromium
 from tests.cli.runner import odf
 from tests.repo_server.browsing import PASSWORD
 from tests.repo_server.hosted import Hosted, hosted
+from tests.repo_server.oidc.issuer import CLIENT, SECRET, issuing
 from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.slow
@@ -93,3 +94,17 @@ async def test_a_person_sends_a_program_away(server: Hosted, page: Page, tmp_pat
     await page.go_back()
     await page.reload()
     assert "ended" in await page.inner_text("main")
+
+
+async def test_a_person_logs_in_at_an_issuer_and_allows_a_program_in(page: Page, tmp_path: Path) -> None:
+    async with issuing() as issuer:
+        settings = {"oidc_issuer": issuer.address, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
+        async with hosted(tmp_path / "hosted", Tenancy.MULTI, **settings) as server:
+            login = await program(tmp_path, "login", server.url, "--browser")
+            await page.goto(await page_shown_by(login))
+            await page.get_by_role("link", name="Log in with single sign-on").click()
+            await page.get_by_role("link", name="Let me in").click()
+            await page.get_by_role("button", name="Allow").click()
+            await page.get_by_role("heading", name="Allowed").wait_for()
+            assert await ended(login) == 0
+            assert "carol-k" in {str(account.name) for account in await server.catalog.accounts.list()}

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import orjson
@@ -16,6 +17,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key, KeySet, OKPKey, RSAKey
+from yarl import URL
 
 CLIENT, SECRET, PAIR = "odf-client", "s3cret+%", b"odf-client:s3cret%2B%25"
 GOOD, ROTATED, STRANGER = (
@@ -64,7 +66,13 @@ class LocalIssuer:
             return web.json_response({"issuer": self.address, **{name: f"{self.address}/{name}" for name in names}})
         if request.path == "/jwks_uri":
             return web.json_response(KeySet(self.keys).as_dict(private=False))
-        return await self.redeem(request)
+        return await self.redeem(request) if request.method == "POST" else self.page(request)
+
+    def page(self, request: web.Request) -> web.Response:
+        """The page to log in, for browsers."""
+        query = {"code": self.sent_back(request.query), "state": request.query["state"], "iss": self.address}
+        back = escape(str(URL(request.query["redirect_uri"]).with_query(query)))
+        return web.Response(text=f'<a href="{back}">Let me in</a>', content_type="text/html")
 
     async def redeem(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()
