@@ -11,14 +11,16 @@ from typing_extensions import TypedDict
 
 from opendatafabric.errors import MalformedInput
 from opendatafabric.query_limits import QUESTION_BYTES_MAX
-from pipeline.query.answer_form import JsonShape, SchemaFormat
+from pipeline.query.answer_form import FileKind, JsonShape, SchemaFormat
 from repo_server.accepted import accepted
 from repo_server.body import read_json, read_json_text
 from repo_server.gate import CALLER, Refused
 from repo_server.handlers.looks import DATA_FORMAT, SCHEMA_FORMAT, Records
-from repo_server.openapi.described import JSON, STRING, Answer, Body, Parameter, Tag, describes, json
+from repo_server.handlers.query_page import send_query_page
+from repo_server.html_response import wants_html
+from repo_server.openapi.described import HTML, JSON, STRING, TEXT, Answer, Body, Parameter, Tag, describes, json
 from repo_server.piece_response import send_pieces
-from repo_server.problems import json_response, worded
+from repo_server.problems import PROBLEM, json_response, worded
 from repo_server.query.answering import Answered, answer_parts, answered, length_of_answer, pieces_of_answer
 from repo_server.query.checking import ProofToCheck, fault_of
 from repo_server.query.file_types import FILE_TYPES
@@ -92,15 +94,19 @@ class Checked(TypedDict):
 
 _FILES: Final = {told.partition(";")[0]: STRING for told in FILE_TYPES.values()}
 _ANSWER: Final = Answer({JSON: QueryAnswer, **_FILES}, says="the answer, in the form that `Accept` says")
-_FAULT: Final = json(Checked, HTTPStatus.BAD_REQUEST, says="the proof does not hold, or the query does not")
+_ANSWER_OR_PAGE: Final = Answer({**_ANSWER.content, HTML: STRING}, says="the same, or a page for browsers")
+_PROBLEM: Final = {PROBLEM: {"$ref": "#/components/schemas/Problem"}}
+_FAULT: Final = Answer({JSON: Checked, **_PROBLEM}, HTTPStatus.BAD_REQUEST, "the proof does not hold, or the query")
 _REFUSES: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.NOT_IMPLEMENTED)
+_FILE_WORDS: Final = {kind.value: kind for kind in FileKind}
 DATASETS_HEADER: Final = "ODF-Datasets"
 _HEADER_CHARS_MAX: Final = 6_000
 
 
 @describes(
     Tag.QUERY,
-    _ANSWER,
+    _ANSWER_OR_PAGE,
+    Answer({**_PROBLEM, TEXT: STRING, HTML: STRING}, HTTPStatus.BAD_REQUEST, "why the query does not hold"),
     refuses=_REFUSES,
     parameters=(
         Parameter("query", "the SQL", required=True, value="select 1 as one"),
@@ -112,16 +118,25 @@ _HEADER_CHARS_MAX: Final = 6_000
         Parameter("skip", "how many rows are left out", {"type": "integer", "minimum": 0}),
         Parameter("limit", "at most so many rows", {"type": "integer", "minimum": 0}),
         *(Parameter(name, says, _TIME) for name, says in _TIMES.items()),
+        Parameter("as", "a file instead of what `Accept` says", {"enum": [kind.value for kind in FileKind]}),
         Parameter("state", "read states instead of changelogs", {"type": "boolean"}),
     ),
 )
 async def get_query(request: web.Request) -> web.StreamResponse:
-    """``GET /query?query=…``."""
+    """``GET /query?query=…``; a page for browsers, unless they say ``as`` which file they would have."""
+    if wants_html(request) and "as" not in request.query:
+        return await send_query_page(request)
+    given = dict(request.query)
+    wanted = given.pop("as", None)
     try:
-        question = question_from_address(request.query)
+        question = question_from_address(given)
+        kind = _accepted(request) if wanted is None else _FILE_WORDS[wanted]
     except MalformedInput as error:
         raise Refused(worded(error, HTTPStatus.BAD_REQUEST)) from None
-    return await _answer(request, question)
+    except KeyError:
+        unknown = MalformedInput("there is no such file", expected=", ".join(_FILE_WORDS), found=str(wanted)[:100])
+        raise Refused(worded(unknown, HTTPStatus.BAD_REQUEST)) from None
+    return await _answer(request, question, kind)
 
 
 @describes(Tag.QUERY, _ANSWER, refuses=_REFUSES, body=Body({JSON: QuestionBody}, {"query": "select 1 as one"}))
@@ -132,7 +147,7 @@ async def post_query(request: web.Request) -> web.StreamResponse:
         question = question_from_body(body)
     except MalformedInput as error:
         raise Refused(worded(error, HTTPStatus.UNPROCESSABLE_ENTITY)) from None
-    return await _answer(request, question)
+    return await _answer(request, question, _accepted(request))
 
 
 @describes(Tag.QUERY, json(Checked), _FAULT, refuses=_REFUSES, body=Body({JSON: ProofBody}))
@@ -150,9 +165,12 @@ async def post_verify(request: web.Request) -> web.StreamResponse:
     return json_response({"ok": False, "error": fault}, status=HTTPStatus.BAD_REQUEST)
 
 
-async def _answer(request: web.Request, question: Question) -> web.StreamResponse:
+def _accepted(request: web.Request) -> FileKind | None:
+    return accepted(request, {JSON: None} | {told.partition(";")[0]: kind for kind, told in FILE_TYPES.items()})
+
+
+async def _answer(request: web.Request, question: Question, kind: FileKind | None) -> web.StreamResponse:
     services = request.app[SERVICES]
-    kind = accepted(request, {JSON: None} | {told.partition(";")[0]: kind for kind, told in FILE_TYPES.items()})
     async with answered(services, request[CALLER], question, kind) as answer:
         if kind is not None:
             return await _send(request, answer, b"", b"", FILE_TYPES[kind])
