@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Select, and_, or_, select, true
+from sqlalchemy import ColumnElement, Row, Select, and_, exists, or_, select, true
 
 from catalog.accounts import Account
 from catalog.engine import Database
 from catalog.facts_tables import dataset_facts
+from catalog.lifecycle_tables import tombstones
 from catalog.role_tables import grants, team_members
 from catalog.tables import datasets, reports
 from catalog.visibility import Visibility
@@ -103,7 +104,12 @@ class DatasetLists:
 
 
 def may_list(reader: Account | None) -> ColumnElement[bool]:
-    """Which rows of ``datasets`` are listed to ``reader`` (``None``: anybody)."""
+    """Which rows of ``datasets`` are listed to ``reader`` (``None``: anybody). Deleted ones are kept, for nobody."""
+    is_deleted = exists().where(tombstones.c.dataset_id == datasets.c.id, tombstones.c.kept_until.is_not(None))
+    return and_(~is_deleted, _may_see(reader))
+
+
+def _may_see(reader: Account | None) -> ColumnElement[bool]:
     public = datasets.c.visibility == Visibility.PUBLIC.value
     if reader is None:
         return public

@@ -119,8 +119,8 @@ class Indexing:
             async with self._room:
                 found = dataset or (await self._repository.find(dataset_id)).dataset
                 await refresh_facts(self._catalog.dataset_facts, dataset_id, found)
-        except DatasetNotFound:
-            await self._catalog.dataset_facts.forget(dataset_id)
+        except DatasetNotFound:  # it may come back; what is gone for good, others forget
+            return
         except OdfError as error:
             SERVER.warning("dataset %s cannot be indexed: %s", dataset_id, error)
 

@@ -40,7 +40,8 @@ def ways_to_pull(alias: DatasetAlias, base_url: str) -> tuple[tuple[str, str], .
     return (
         ("odf", f"odf pull odf+{base_url}/{alias}"),
         ("kamu", f"kamu pull odf+{base_url}/{alias}"),
-        ("curl", f"curl {base_url}/{alias}/refs/head"),
+        ("CSV", f"curl -O {base_url}/{alias}/data.csv"),
+        ("Python", f'pandas.read_parquet("{base_url}/{alias}/data.parquet")'),
     )
 
 

@@ -15,6 +15,7 @@ from tests.repo_server.test_dataset_pages import INSTANCE
 from tests.storage.chains import chain
 
 BROWSER = {"Accept": "text/html"}
+AS_JSON = {"Content-Type": "application/json"}
 DEADLINE_S = 30
 
 
@@ -120,3 +121,23 @@ async def test_a_chain_that_grew_is_told_anew(multi: Hosted) -> None:
 @pytest.mark.parametrize("tenancy", [Tenancy.SINGLE], ids=["single"], indirect=True)
 async def test_without_accounts_there_are_no_pages_of_them(server: Hosted) -> None:
     assert (await server.ask("GET", "/alice", headers=BROWSER)).status == 404
+
+
+async def test_a_deleted_dataset_is_in_no_list_at_once_and_one_that_came_back_is(multi: Hosted) -> None:
+    await add(multi, "open", 1)
+    await until_listed(multi, "alice/open")
+    named = {"If-Match": f'"{a_chain(1).head}"'}
+    assert (await multi.ask("DELETE", multi.path("open"), who="alice", headers=named)).status == 200
+    for who in (None, "alice", "root"):
+        assert await names(multi, who=who) == []
+    dataset_id = a_chain(1).id
+    assert (await multi.ask("POST", f"/system/deleted/{dataset_id}", who="alice")).status == 200
+    assert await names(multi) == ["alice/open"]
+
+
+async def test_a_renamed_dataset_is_listed_under_its_new_name_at_once(multi: Hosted) -> None:
+    await add(multi, "open", 1)
+    await until_listed(multi, "alice/open")
+    renamed = await multi.ask("PATCH", multi.path("open"), who="alice", data=b'{"name": "other"}', headers=AS_JSON)
+    assert renamed.status == 200, renamed.text
+    assert await names(multi) == ["alice/other"]
