@@ -23,6 +23,7 @@ from repo_server.logs import REQUESTS, SERVER
 from repo_server.problems import Refused, json_response, plain, problem, refusal_as_problem
 from repo_server.rate_limits import tell_standing
 from repo_server.reference_routes import speaks_as_reference
+from repo_server.refusal_pages import as_page
 from repo_server.services import SERVICES
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -42,7 +43,7 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
     status: int | None = None
     auditing.begin(request, request_id)
     try:
-        response = await _answered(request, handler, request_id)
+        response = as_page(request, await _answered(request, handler, request_id))
         status = response.status
         if not response.prepared:
             response.headers[REQUEST_ID] = request_id

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from repo_server.openapi.described import (
+    HTML,
     JSON,
     STRING,
     TEXT,
@@ -62,6 +63,8 @@ _PROBLEM_SCHEMA: Final = {
 }
 _MESSAGE_SCHEMA: Final = {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}}
 _OF_OURS: Final[Content] = {PROBLEM: {"$ref": "#/components/schemas/Problem"}}
+_OF_PAGES: Final[Content] = {**_OF_OURS, HTML: STRING}
+"""People who look with a browser get refusals as pages."""
 _OF_REFERENCE: Final[Content] = {**_OF_OURS, JSON: {"$ref": "#/components/schemas/Message"}, TEXT: STRING}
 
 
@@ -159,7 +162,7 @@ def _responses(route: Route, operation: Operation, components: Components) -> di
 
 
 def _refusal(status: HTTPStatus, route: Route, components: Components) -> dict[str, Any]:
-    forms = _OF_REFERENCE if route.of_reference else _OF_OURS
+    forms = _OF_REFERENCE if route.of_reference else _OF_PAGES if route.method == "GET" else _OF_OURS
     return {"description": SAID[status], "content": _content(forms, components)}
 
 

@@ -66,7 +66,7 @@ def test_a_route_that_looks_at_no_token_says_so() -> None:
 def test_refusals_have_the_form_of_the_reference_where_it_has_the_route() -> None:
     theirs, ours = operation("get", "/{account}/{name}/refs/{ref}"), operation("get", "/{account}/{name}/reports")
     assert set(theirs["responses"]["404"]["content"]) == {PROBLEM, "application/json", "text/plain"}
-    assert set(ours["responses"]["404"]["content"]) == {PROBLEM}
+    assert set(ours["responses"]["404"]["content"]) == {PROBLEM, "text/html"}
 
 
 async def test_a_server_gives_out_its_document(multi: Hosted) -> None:
