@@ -99,9 +99,7 @@ async def _serve(folder: Path, ready: Future[Fuzzed], done: asyncio.Event) -> No
     engine = engine_without_spark(folder / "engine")
     try:
         async with hosted(folder, Tenancy.MULTI, engine=engine, **_OPTIONS) as server:
-            for number, (name, visibility) in enumerate(
-                (("open", Visibility.PUBLIC), ("secret", Visibility.PRIVATE)), 1
-            ):
+            for number, (name, visibility) in enumerate((*_DATASETS, _SPARE), 1):
                 await server.add(name, a_chain(number), visibility)
             await server.catalog.accounts.create(AccountName("carol"))
             headers = {name: server.as_(name) for name in ("bob", "alice", "root")}
