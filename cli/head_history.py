@@ -11,8 +11,9 @@ from cli.datasets import Located, connected
 from cli.lifecycles import Place, place_at, server_path
 from cli.server_deeds import done_by_server
 from cli.server_reports import located_on_server
-from opendatafabric.did import AccountId
+from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import DatasetNotFound, NotFound
+from opendatafabric.head_signature import NOBODY
 from opendatafabric.multihash import Multihash
 from repo_server.moments import moment
 from storage.dataset import Dataset
@@ -50,11 +51,9 @@ async def undone(ref: str, repository: str, *, to: str | None) -> Told:
         return {"oldHead": str(head), "newHead": str(new_head)}
 
 
-async def policy_of(ref: str, repository: str, *, append_only: bool | None, allow_force: bool | None) -> Told:
-    """The policy of a dataset, once what is given of it was set."""
-    given = {
-        name: value for name, value in (("appendOnly", append_only), ("allowForce", allow_force)) if value is not None
-    }
+async def policy_of(ref: str, repository: str, **wanted: object) -> Told:
+    """The policy of a dataset, once what is wanted of it (``appendOnly``, ``allowForce``, ``signedBy``) was set."""
+    given = {name: value for name, value in wanted.items() if value is not None}
     there = await located_on_server(ref, repository)
     if there is not None:
         known = await done_by_server("GET", f"{server_path(there)}/policy")
@@ -63,7 +62,7 @@ async def policy_of(ref: str, repository: str, *, append_only: bool | None, allo
         dataset = (await place.find(ref)).dataset
         told = {**_plain(await read_policy(dataset.objects)), **given}
         if given:
-            await write_policy(dataset.writable_objects(), HeadPolicy(told["appendOnly"], told["allowForce"]))
+            await write_policy(dataset.writable_objects(), _policy_in(told))
         return told
 
 
@@ -99,4 +98,11 @@ async def _name_of(place: Place, account_id: str | None) -> str | None:
 
 
 def _plain(policy: HeadPolicy) -> Told:
-    return {"appendOnly": policy.append_only, "allowForce": policy.allow_force}
+    key = None if policy.signed_by is None else policy.signed_by.did_key
+    return {"appendOnly": policy.append_only, "allowForce": policy.allow_force, "signedBy": key}
+
+
+def _policy_in(told: Told) -> HeadPolicy:
+    key = told["signedBy"]
+    signed_by = None if key in (None, NOBODY) else DatasetId.from_did_key(str(key))
+    return HeadPolicy(bool(told["appendOnly"]), bool(told["allowForce"]), signed_by)

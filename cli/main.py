@@ -20,7 +20,8 @@ from opendatafabric.errors import OdfError
 
 COMMANDS: Final = (
     "serve", "init", "add", "ingest", "set-watermark", "set-transform",
-    "delete", "undelete", "rename", "transfer", "policy", "reflog", "undo", "list", "show", "log", "tail", "lineage",
+    "delete", "undelete", "rename", "transfer", "policy", "sign", "reflog", "undo",
+    "list", "show", "log", "tail", "lineage",
     "sql", "pull", "push", "schedule", "worker", "login", "account",
     "token", "trust", "role", "team", "visibility", "mirror", "verify", "report",
     "attestation", "witness", "gate", "promote", "fsck", "gc", "scrub", "audit", "quota", "backup", "restore",

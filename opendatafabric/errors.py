@@ -242,6 +242,12 @@ class PolicyViolation(AccessDenied):
     code = "policy-violation"
 
 
+class SignatureRequired(PolicyViolation):
+    """The policy of the dataset asks for a signature of the new head by its key, and there is none."""
+
+    code = "signature-required"
+
+
 class AuthenticationRequired(OdfError):
     """The caller is not known and has to be."""
 
@@ -327,13 +333,8 @@ def error_from(told: Mapping[str, Any]) -> OdfError:
     """The error of which ``told`` is the ``as_dict``, in the family of its code; unknown codes come out as the base."""
     family = next((family for family in _families(OdfError) if family.code == told.get("code")), OdfError)
     error = OdfError.__new__(family)
-    OdfError.__init__(
-        error,
-        str(told.get("message")),
-        expected=told.get("expected"),
-        found=told.get("found"),
-        hint=told.get("hint"),
-    )
+    known = {name: told.get(name) for name in ("expected", "found", "hint")}
+    OdfError.__init__(error, str(told.get("message")), **known)
     if isinstance(error, ChainError):
         error.rule, error.sequence_number = str(told.get("rule")), told.get("sequence_number")
     return error

@@ -11,6 +11,7 @@
         ├── config            where it was pulled from and pushed to
         ├── engines           what made the steps of a derivative that were made here
         ├── policy            how its head may move here
+        ├── signatures        who signed its heads
 
 ``<hash>`` is the canonical base16 multihash, so that one object never has two keys.
 """
@@ -40,7 +41,8 @@ INFO_ALIAS: Final = f"{INFO}/alias"
 INFO_CONFIG: Final = f"{INFO}/config"
 INFO_ENGINES: Final = f"{INFO}/engines"
 INFO_POLICY: Final = f"{INFO}/policy"
-INFO_FILES: Final = frozenset({INFO_ALIAS, INFO_CONFIG, INFO_ENGINES, INFO_POLICY})
+INFO_SIGNATURES: Final = f"{INFO}/signatures"
+INFO_FILES: Final = frozenset({INFO_ALIAS, INFO_CONFIG, INFO_ENGINES, INFO_POLICY, INFO_SIGNATURES})
 
 _HASH_KEY: Final = re.compile(r"(blocks|data|checkpoints|reports)/(f[0-9a-f]{4,74})", re.ASCII)
 

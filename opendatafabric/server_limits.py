@@ -33,3 +33,6 @@ AUDIT_LINE_BYTES_MAX: Final = 256 * 1024
 
 HEADER_BYTES_MAX: Final = 16 * 1024
 """Longest request line or header of a request: tokens have under 8,000 characters, paths far less."""
+
+HEAD_SIGNATURES_MAX: Final = 1_000
+"""Signatures of heads kept of a dataset; the oldest go first, and are asked for by those alone who go back so far."""

@@ -151,6 +151,10 @@ ERROR_TYPES: Final[Mapping[str, ErrorType]] = {
         "more than the account or the dataset may have",
         "the message has the numbers; [quotas](../how-to/set-quotas.md)",
     ),
+    "signature-required": ErrorType(
+        "the new head is not signed by the key that the dataset asks for",
+        "whoever has the key signs it first: [signatures](../how-to/protect-a-dataset.md#ask-for-signatures)",
+    ),
     "authentication-required": ErrorType("not known, and has to be", "`odf login URL`", HTTPStatus.UNAUTHORIZED),
     "token-expired": ErrorType("the access token was good once", "`odf token create`, then `odf login` again"),
     "protocol-violation": ErrorType(

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opendatafabric.block_ref import HEAD
-from opendatafabric.errors import PolicyViolation
+from opendatafabric.errors import PolicyViolation, SignatureRequired
 from opendatafabric.multihash import Multihash
 from storage.head_policy import HeadPolicy, read_policy
+from storage.head_signatures import is_signed
 from storage.held_chain import is_on_chain
 from storage.leases import moving, to_its_end
 from storage.protocols import ObjectStore, RefStore
@@ -43,6 +44,13 @@ async def move_head(objects: ObjectStore, refs: RefStore, move: HeadMove) -> Non
 
 
 async def _check(objects: ObjectStore, policy: HeadPolicy, move: HeadMove) -> None:
+    if policy.signed_by is not None and not await is_signed(objects, move.new_head, policy.signed_by):
+        raise SignatureRequired(
+            "the new head is not signed by its key",
+            expected=policy.signed_by.did_key,
+            found=move.new_head,
+            hint="whoever has the key signs it first: odf push --sign KEYFILE, or odf sign",
+        )
     if move.continues or move.expected_head is None or policy.allows_leaving(by_undo=move.by_undo):
         return
     if await is_on_chain(objects, move.expected_head, move.new_head):

@@ -6,11 +6,12 @@ one before; see ``docs/adr/0005-leases-without-clocks.md`` for why that takes no
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
-from opendatafabric.errors import ObjectNotFound, StorageError
+from opendatafabric.did import DatasetId
+from opendatafabric.errors import MalformedInput, ObjectNotFound, StorageError
 from opendatafabric.layout import INFO_POLICY
 from opendatafabric.limits import IDENTIFIER_CHARS_MAX
 from storage.leases import outwait
@@ -25,6 +26,12 @@ class HeadPolicy:
 
     append_only: bool = False
     allow_force: bool = True
+    signed_by: DatasetId | None = None
+    """The key that has to have signed every new head."""
+
+    def signed_with(self, key: DatasetId | None) -> HeadPolicy:
+        """The same with another key, or none."""
+        return replace(self, signed_by=key)
 
     def allows_leaving(self, *, by_undo: bool) -> bool:
         """Whether the head may move to a block that does not continue it."""
@@ -43,8 +50,10 @@ async def read_policy(objects: ObjectReader) -> HeadPolicy:
         return HeadPolicy()
     try:
         told = orjson.loads(raw)
-        return HeadPolicy(bool(told["append_only"]), bool(told["allow_force"]))
-    except (ValueError, KeyError, TypeError):
+        key = told.get("signed_by")
+        signed_by = None if key is None else DatasetId.from_did_key(key)
+        return HeadPolicy(bool(told["append_only"]), bool(told["allow_force"]), signed_by)
+    except (MalformedInput, ValueError, KeyError, TypeError, AttributeError):
         raise StorageError(f"{INFO_POLICY} is damaged", hint="write it again: odf policy REF --allow-force") from None
 
 
@@ -54,5 +63,10 @@ async def write_policy(objects: ObjectStore, policy: HeadPolicy) -> None:
     Raises:
         TransientStorageError: it is written, and somebody who moves the head by the one before did not end.
     """
-    await objects.put(INFO_POLICY, orjson.dumps(asdict(policy)), WriteMode.REPLACE)
+    await objects.put(INFO_POLICY, orjson.dumps(_plain(policy)), WriteMode.REPLACE)
     await outwait(objects.leases, LeaseKind.MOVE)
+
+
+def _plain(policy: HeadPolicy) -> dict[str, bool | str | None]:
+    key = None if policy.signed_by is None else policy.signed_by.did_key
+    return {"append_only": policy.append_only, "allow_force": policy.allow_force, "signed_by": key}

@@ -10,6 +10,7 @@ import typer
 from cli.head_history import policy_of
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
+from cli.signing import key_named
 
 
 def command(
@@ -21,6 +22,10 @@ def command(
     allow_force: Annotated[
         bool | None, typer.Option("--allow-force/--no-allow-force", help="The chain may be replaced by force.")
     ] = None,
+    signed_by: Annotated[
+        str | None,
+        typer.Option("--signed-by", metavar="KEY", help="Who has to sign new heads: did:key:…, a key file, or nobody."),
+    ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -31,11 +36,14 @@ def command(
         odf policy us.noaa.seattle-weather --append-only --repo my-repository
         odf policy us.noaa.seattle-weather --repo my-repository
     """
-    told = asyncio.run(policy_of(ref, repository, append_only=append_only, allow_force=allow_force))
+    told = asyncio.run(
+        policy_of(ref, repository, appendOnly=append_only, allowForce=allow_force, signedBy=key_named(signed_by))
+    )
     if as_json:
         print_json(told)
         return
-    print_line(f"{ref}: append-only: {_yes(told['appendOnly'])}, force allowed: {_yes(told['allowForce'])}")
+    signed = "" if told["signedBy"] is None else f", signed by {told['signedBy']}"
+    print_line(f"{ref}: append-only: {_yes(told['appendOnly'])}, force allowed: {_yes(told['allowForce'])}{signed}")
 
 
 def _yes(value: bool) -> str:

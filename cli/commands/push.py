@@ -16,6 +16,7 @@ from cli.mirrors import publish
 from cli.options import AsJson, RepositoryOption
 from cli.progress import progress_bars
 from cli.remotes import local_ref, remember, remembered
+from cli.signing import signed_for
 from cli.transfers import print_mirrored, print_transfer
 from storage.dataset_config import Direction
 from storage.ipfs.rpc import SCHEMES
@@ -51,6 +52,9 @@ def command(
         Visibility, typer.Option("--visibility", case_sensitive=False, help="Of a dataset that is new there.")
     ] = Visibility.PRIVATE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would move.")] = False,
+    sign: Annotated[
+        Path | None, typer.Option("--sign", metavar="KEYFILE", help="Sign the head with this key, before it is sent.")
+    ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
 ) -> None:
@@ -70,7 +74,10 @@ def command(
     if scheme_of(remote) in SCHEMES:
         _mirror(ref, repository, remote, options, as_json=as_json)
     else:
+        signed = None if sign is None or dry_run else asyncio.run(signed_for(ref, repository, remote, sign))
         print_transfer(remote, asyncio.run(_push(ref, repository, parse_remote(remote), options)), as_json=as_json)
+        if signed is not None:
+            asyncio.run(signed.put_down_after())
     if folder is not None and not dry_run:
         remember(folder, Direction.PUSH, remote)
 

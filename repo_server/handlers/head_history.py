@@ -9,8 +9,8 @@ from aiohttp import web
 from typing_extensions import TypedDict
 
 from catalog.undoing import head_to_put_back
-from opendatafabric.did import AccountId
-from opendatafabric.errors import Conflict, MalformedInput, NotFound, UnsupportedOperation
+from opendatafabric.did import AccountId, DatasetId
+from opendatafabric.errors import AccessDenied, Conflict, MalformedInput, NotFound, UnsupportedOperation
 from opendatafabric.multihash import Multihash
 from repo_server.body import read_json
 from repo_server.gate import VISIT, Visit
@@ -57,6 +57,7 @@ class PlainPolicy(TypedDict):
 
     appendOnly: bool
     allowForce: bool
+    signedBy: str | None
 
 
 class WantedPolicy(TypedDict, total=False):
@@ -64,6 +65,7 @@ class WantedPolicy(TypedDict, total=False):
 
     appendOnly: bool
     allowForce: bool
+    signedBy: str | None
 
 
 _MATCH: Final = Parameter("If-Match", "the head that the caller believes in, in quotes", place="header")
@@ -121,7 +123,7 @@ async def post_undo(request: web.Request) -> web.StreamResponse:
 @describes(Tag.REPOSITORY, json(PlainPolicy), shown=True)
 async def get_policy(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/policy``."""
-    return json_response(_plain(await read_policy(request[VISIT].dataset.entry.dataset.objects)))
+    return json_response(plain_policy(await read_policy(request[VISIT].dataset.entry.dataset.objects)))
 
 
 @describes(
@@ -135,11 +137,18 @@ async def put_policy(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/policy``: on the answer nobody moves the head by another any more."""
     found = _here(request)
     body = await read_json(request, found.services.settings)
-    if set(body) - {"appendOnly", "allowForce"} or not all(isinstance(each, bool) for each in body.values()):
-        raise MalformedInput("a policy has two fields", expected='{"appendOnly": true, "allowForce": false}')
-    policy = HeadPolicy(bool(body.get("appendOnly", False)), bool(body.get("allowForce", True)))
-    await write_policy(found.dataset.entry.dataset.writable_objects(), policy)
-    return json_response(_plain(policy))
+    objects = found.dataset.entry.dataset.writable_objects()
+    policy, known = _policy_in(body, found.dataset.entry.id), await read_policy(objects)
+    if known.signed_by not in (None, policy.signed_by) and not _is_admin(found):
+        raise AccessDenied(
+            "the key that signs hands over itself", hint="odf sign --hand-over; administrators may set another"
+        )
+    await write_policy(objects, policy)
+    return json_response(plain_policy(policy))
+
+
+def _is_admin(found: Visit) -> bool:
+    return found.caller.account is not None and found.caller.account.is_admin
 
 
 def _here(request: web.Request) -> Visit:
@@ -157,8 +166,20 @@ async def _wanted_head(request: web.Request, services: Services) -> Multihash | 
     return None if wanted is None else Multihash.from_text(wanted)
 
 
-def _plain(policy: HeadPolicy) -> PlainPolicy:
-    return {"appendOnly": policy.append_only, "allowForce": policy.allow_force}
+def plain_policy(policy: HeadPolicy) -> PlainPolicy:
+    """As plain values."""
+    key = None if policy.signed_by is None else policy.signed_by.did_key
+    return {"appendOnly": policy.append_only, "allowForce": policy.allow_force, "signedBy": key}
+
+
+def _policy_in(body: dict[str, object], dataset_id: DatasetId) -> HeadPolicy:
+    append_only, allow_force = body.get("appendOnly", False), body.get("allowForce", True)
+    key = body.get("signedBy")
+    is_right = isinstance(append_only, bool) and isinstance(allow_force, bool) and isinstance(key, str | None)
+    if set(body) - {"appendOnly", "allowForce", "signedBy"} or not is_right:
+        raise MalformedInput("a policy has three fields", expected='{"appendOnly": true, "signedBy": "did:key:…"}')
+    signed_by = None if key is None else dataset_id if key == str(dataset_id) else DatasetId.from_did_key(str(key))
+    return HeadPolicy(bool(append_only), bool(allow_force), signed_by)
 
 
 async def _name_of(services: Services, account_id: str | None) -> str | None:

@@ -27,7 +27,9 @@ def repository(tmp_path: Path) -> Path:
 
 def test_a_policy_is_set_part_by_part_and_shown(repository: Path) -> None:
     def policy(*words: str) -> Any:
-        return odf("policy", WEATHER, *words, "--repo", repository, "--json").json()
+        told: Any = odf("policy", WEATHER, *words, "--repo", repository, "--json").json()
+        assert told.pop("signedBy") is None
+        return told
 
     assert policy() == {"appendOnly": False, "allowForce": True}
     assert policy("--append-only") == {"appendOnly": True, "allowForce": True}

@@ -59,7 +59,10 @@ async def test_a_push_by_force_is_refused_by_the_policy(
     server: Hosted, chain: ChainBuilder, policy: dict[str, bool]
 ) -> None:
     answer = await ask(server, "PUT", "/policy", policy)
-    assert (answer.status, orjson.loads(answer.body)) == (200, {"appendOnly": False, "allowForce": True, **policy})
+    assert (answer.status, orjson.loads(answer.body)) == (
+        200,
+        {"appendOnly": False, "allowForce": True, "signedBy": None, **policy},
+    )
     assert orjson.loads((await ask(server, "GET", "/policy", who=None)).body)["allowForce"] is policy.get(
         "allowForce", True
     )
