@@ -38,6 +38,11 @@ _GIVES: Final = {
 }
 
 
+def access_of_role(role: Role) -> Access:
+    """What a role gives."""
+    return _GIVES[role]
+
+
 def access_to(record: DatasetRecord, caller: Authenticated | None, role: Role | None, *, named: bool = False) -> Access:
     """What ``caller`` (``None``: anonymous) may do with the dataset, given its role in it. ``named`` when it gave the
     name: whoever comes by an id, a hash, a list or a search does not reach what is unlisted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,9 @@ from catalog.datasets import DatasetRecord, Datasets
 from catalog.roles import Role, Roles
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
-from opendatafabric.did import AccountId, DatasetId
+from opendatafabric.did import AccountId, DatasetId, new_dataset_id
 from opendatafabric.errors import DatasetNotFound
+from opendatafabric.names import DatasetName
 from repo_server.measuring import measured
 from repo_server.remembered import Remembered
 from repo_server.upstream import Upstream, UpstreamDataset
@@ -60,6 +62,14 @@ class Directory:
         return await self._known.ask(
             ref, lambda: self._look_up(ref), keep=lambda hosted: hosted is not None and not hosted.entry.pending
         )
+
+    async def look_for_nothing(self, beside: DatasetRef) -> None:
+        """Look for what is not there, next to ``beside``: so that what is hidden takes as long as what is absent."""
+        if isinstance(beside, DatasetAlias):
+            absent: DatasetRef = DatasetAlias(beside.account, DatasetName(f"x{secrets.token_hex(16)}"))
+        else:
+            absent = new_dataset_id(secrets.token_bytes(32))
+        await self.find(absent)
 
     async def role(self, hosted: Hosted, account: Account) -> Role | None:
         """The role of an account that does not own the dataset."""

@@ -1,4 +1,4 @@
-"""Who is let through to a route: names, then existence, then tokens, then permissions, in the order of the protocol.
+"""Who is let through to a route: names, then tokens, then existence and permissions, which cannot be told apart.
 
 What a route needs stands in the table of routes; it is asked here and nowhere else.
 
@@ -11,13 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NoReturn
 
 from aiohttp import web
 
-from catalog.permissions import Access, access_to
+from catalog.accounts import Account
+from catalog.permissions import Access, access_of_role, access_to
+from catalog.scopes import Scope
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.errors import MalformedIdentifier
+from opendatafabric.errors import MalformedIdentifier, NotFound
 from opendatafabric.names import AccountName, DatasetName
 from repo_server.directory import Hosted
 from repo_server.former_names import told_of
@@ -98,6 +100,31 @@ async def access_of(services: Services, hosted: Hosted, caller: Caller, *, named
     return max(access, access_to(hosted.record, None, None, named=named))
 
 
+async def may_make(found: Visit) -> bool:
+    """Whether the caller may make a dataset at the place that was visited: in its own account, or as a writer of it."""
+    services, caller = found.services, found.caller.authenticated
+    if caller is None or not caller.allows(Scope.DATASETS_PUSH, services.directory.with_account(found.alias)):
+        return False
+    if not services.settings.multi_tenant or caller.account.is_admin or found.alias.account == caller.account.name:
+        return True
+    owner = await account_of_place(found)
+    role = None if owner is None else await services.catalog.roles.in_account(caller.account.id, owner.id)
+    return role is not None and access_of_role(role) >= Access.WRITE
+
+
+async def account_of_place(found: Visit) -> Account | None:
+    """The account in the path; ``None`` when there is none, or no such account."""
+    try:
+        return None if found.alias.account is None else await found.services.catalog.accounts.find(found.alias.account)
+    except NotFound:
+        return None
+
+
+async def caller_again(request: web.Request) -> Caller:
+    """Who calls, asked anew: a token may end while its request goes on."""
+    return await request.app[SERVICES].identities.caller_now(request)
+
+
 async def _caller_at_node(request: web.Request, needs: OfNode) -> Caller:
     if needs.who is Who.UNASKED or (needs.unless is not None and needs.unless(request.app[SERVICES].settings)):
         return ANONYMOUS
@@ -128,30 +155,46 @@ def _require_account(caller: Caller, needs: OfNode) -> None:
 
 async def _visit(request: web.Request, needs: OfDataset) -> Visit:
     found = await _look(request)
-    hosted, needed = found.hosted, needs.asked(request)
+    hosted, access = found.hosted, await _access(found)
     pending = hosted is not None and hosted.entry.pending
-    if needs.new:
-        _refuse_bad_token(found.caller)
-        if hosted is None or pending:
-            return Visit(found.services, found.caller, found.alias, None)
-    if hosted is None and not speaks_as_reference(request):
-        gone = await told_of(found.services, found.alias, found.caller)
-        if gone is not None:
-            raise gone
-    if hosted is None or (pending and not needs.pending):
-        raise Refused(web.Response(status=HTTPStatus.NOT_FOUND))
-    if pending:
-        needed = max(needed, Access.WRITE)
-    else:
-        _refuse_bad_token(found.caller)
-    await _require(found, hosted, needed)
+    if needs.new and (hosted is None or pending or _is_no_name_of_theirs(found, access)):
+        return Visit(found.services, found.caller, found.alias, None)
+    needed = max(needs.asked(request), Access.WRITE) if pending else needs.asked(request)
+    if hosted is None or access is Access.NONE or (pending and not (needs.pending and access >= needed)):
+        await _refuse_unseen(request, found)
+    if access < needed:
+        raise Refused(web.Response(status=HTTPStatus.FORBIDDEN))
     return found
+
+
+async def _access(found: Visit) -> Access:
+    if found.hosted is None:
+        return Access.NONE
+    return await access_of(found.services, found.hosted, found.caller, named=True)
+
+
+def _is_no_name_of_theirs(found: Visit, access: Access) -> bool:
+    """Whether a push to what the caller may not see is answered as one to a place under somebody else's account; where
+    there are no accounts the name is everybody's, and taken."""
+    nobody_could_make_it = found.services.settings.multi_tenant or found.caller.account is None
+    return access is Access.NONE and nobody_could_make_it
+
+
+async def _refuse_unseen(request: web.Request, found: Visit) -> NoReturn:
+    """The same answer after the same work, whether there is no dataset or none for the caller."""
+    gone = None if speaks_as_reference(request) else await told_of(found.services, found.alias, found.caller)
+    if found.hosted is not None:
+        await found.services.directory.look_for_nothing(found.alias)
+    elif gone is not None:
+        raise gone
+    raise Refused(web.Response(status=HTTPStatus.NOT_FOUND))
 
 
 async def _look(request: web.Request) -> Visit:
     caller = await _caller_of(request, anonymous_too=False)
     services = request.app[SERVICES]
     alias = _alias_of(request)
+    _refuse_bad_token(caller)
     request[LOOKED] = found = Visit(services, caller, alias, await services.directory.find(alias))
     return found
 
@@ -166,14 +209,6 @@ def _alias_of(request: web.Request) -> DatasetAlias:
 @lru_cache(_ALIASES_REMEMBERED)
 def _alias(account: str | None, name: str) -> DatasetAlias:
     return DatasetAlias(None if account is None else AccountName(account), DatasetName(name))
-
-
-async def _require(found: Visit, hosted: Hosted, needed: Access) -> None:
-    access = await access_of(found.services, hosted, found.caller, named=True)
-    if access is Access.NONE or (hosted.entry.pending and access < needed):
-        raise Refused(web.Response(status=HTTPStatus.NOT_FOUND))
-    if access < needed:
-        raise Refused(web.Response(status=HTTPStatus.FORBIDDEN))
 
 
 def _refuse_bad_token(caller: Caller) -> None:

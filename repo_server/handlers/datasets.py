@@ -53,6 +53,8 @@ async def get_dataset(request: web.Request) -> web.StreamResponse:
         return worded(error, HTTPStatus.BAD_REQUEST)
     hosted = await services.directory.find(dataset_id)
     if hosted is None or hosted.entry.pending or await access_of(services, hosted, caller) is Access.NONE:
+        if hosted is not None:
+            await services.directory.look_for_nothing(dataset_id)
         return message("Not Found", HTTPStatus.NOT_FOUND)
     owner = await services.catalog.accounts.find_by_id(hosted.record.owner_id)
     return json_response(

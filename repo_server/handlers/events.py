@@ -18,7 +18,7 @@ from opendatafabric.errors import MalformedIdentifier, MalformedInput
 from opendatafabric.names import AccountName
 from repo_server.event_states import told_event
 from repo_server.event_stream import ALIVE_EVERY_S, STREAM_S_MAX, WAITING, stream_of
-from repo_server.gate import VISIT, access_of
+from repo_server.gate import VISIT, access_of, caller_again
 from repo_server.http_errors import ServerBusy
 from repo_server.identity import Caller
 from repo_server.openapi.described import STRING, Answer, Parameter, Tag, describes
@@ -85,7 +85,7 @@ async def _send_on(
     ends_at = time.monotonic() + STREAM_S_MAX
     while not services.stopping and time.monotonic() < ends_at:
         found = await services.feed.after(number, patience_s=ALIVE_EVERY_S)
-        caller = await services.identities.caller_now(request)
+        caller = await caller_again(request)
         if caller.reason is not None:  # a token may end while somebody listens
             return
         said = [_said(each, services.base_url) for each in found if await wanted(each, caller)]

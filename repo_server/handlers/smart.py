@@ -17,7 +17,6 @@ from catalog.datasets import DatasetRecord
 from catalog.jobs import PROMOTE, VERIFY, JobId
 from catalog.quotas import Wish
 from catalog.run_times import Schedule
-from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.chain.objects import ObjectFile
 from opendatafabric.did import DatasetId
@@ -25,7 +24,7 @@ from opendatafabric.errors import AccessDenied, DatasetNotFound, NameCollision, 
 from opendatafabric.multihash import Multihash
 from repo_server import auditing
 from repo_server.conversations import conversation
-from repo_server.gate import VISIT, Refused, Visit, admitted_again
+from repo_server.gate import VISIT, Refused, Visit, account_of_place, admitted_again, may_make
 from repo_server.head_moves import note_deed, note_move
 from repo_server.measuring import measured
 from repo_server.metering import Room
@@ -70,7 +69,7 @@ async def push(request: web.Request) -> web.StreamResponse:
     if found.hosted is None and found.caller.account is None:
         raise Refused(message("Unauthenticated", HTTPStatus.UNAUTHORIZED))
     _check_version(request)
-    _check_may_create(found)
+    await _check_may_make(found)
     services, silence_s = found.services, found.services.settings.push_silence_s
     async with conversation(request, services, services.pushes, silence_s=silence_s) as channel:
         auditing.tell(request, outcome="broken off")
@@ -107,19 +106,14 @@ def _check_version(request: web.Request) -> None:
         raise Refused(message("Incompatible client version", HTTPStatus.BAD_REQUEST))
 
 
-def _check_may_create(found: Visit) -> None:
-    caller = found.caller.authenticated
-    if found.hosted is not None or caller is None:
-        return
-    own = not found.services.settings.multi_tenant or found.alias.account == caller.account.name
-    alias = found.services.directory.with_account(found.alias)
-    if not caller.allows(Scope.DATASETS_PUSH, alias) or not (own or caller.account.is_admin):
+async def _check_may_make(found: Visit) -> None:
+    if found.hosted is None and not await may_make(found):
         raise Refused(message("Unauthorized", HTTPStatus.FORBIDDEN))
 
 
 async def _allow_still(request: web.Request) -> None:
     try:
-        _check_may_create(await admitted_again(request))
+        await _check_may_make(await admitted_again(request))
     except Refused:
         raise AccessDenied("the caller may push here no longer", hint="the token or the role has ended") from None
 
@@ -159,7 +153,7 @@ class _Target:
         return dataset.over(dataset.objects, StagingRefs(dataset.refs)) if self.gated else dataset
 
     async def create(self, dataset_id: DatasetId, visibility: WireVisibility) -> Dataset:
-        owner = self._owner()
+        owner = await self._owner()
         known = await self.found.services.catalog.datasets.find(dataset_id)
         try:
             entry = await self.found.services.repository.find(dataset_id, include_pending=True)
@@ -191,7 +185,7 @@ class _Target:
         """Keep room for what is to come, as long as the conversation goes on."""
         assert self.dataset_id is not None
         hosted = self.found.hosted
-        owner_id = self._owner().id if hosted is None else hosted.record.owner_id
+        owner_id = (await self._owner()).id if hosted is None else hosted.record.owner_id
         wish = Wish(self.dataset_id, owner_id, {object_key(file): file.size for file in missing}, block_bytes)
         self.room = await self.held.enter_async_context(self.found.services.meter.room(wish))
 
@@ -211,12 +205,15 @@ class _Target:
 
     async def _have_verified(self, dataset_id: DatasetId) -> None:
         """Now, and whenever it or what it is derived from has a new head, with the rights of whoever pushes."""
-        schedules, job_id, owner = self.found.services.catalog.schedules, JobId(VERIFY, dataset_id), self._owner()
+        schedules, job_id, caller = self.found.services.catalog.schedules, JobId(VERIFY, dataset_id), self._caller()
         if await schedules.find(job_id) is None:
             on_change = Schedule(None, on_change=True)
-            await schedules.set(job_id, on_change, foreign=not owner.is_admin, account_id=owner.id)
+            await schedules.set(job_id, on_change, foreign=not caller.is_admin, account_id=caller.id)
 
-    def _owner(self) -> Account:
+    async def _owner(self) -> Account:
+        return await account_of_place(self.found) or self._caller()
+
+    def _caller(self) -> Account:
         account = self.found.caller.account
         assert account is not None
         return account

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from catalog.permissions import Access
-from opendatafabric.dataset_ref import DatasetRef, parse_dataset_ref
+from opendatafabric.dataset_ref import DatasetAlias, DatasetRef, parse_dataset_ref
 from opendatafabric.errors import BlockNotFound, DatasetNotFound
 from opendatafabric.multihash import Multihash
 from pipeline.query.request import QueryRequest
@@ -65,10 +65,13 @@ class ReadableDatasets:
 
     async def _readable(self, ref: DatasetRef, text: str) -> Hosted:
         hosted = await self.services.directory.find(ref)
-        is_there = hosted is not None and not hosted.entry.pending
-        if hosted is None or not is_there or await access_of(self.services, hosted, self.caller) < Access.READ:
+        is_there, by_name = hosted is not None and not hosted.entry.pending, isinstance(ref, DatasetAlias)
+        if hosted is None or not is_there or not await self._may_read(hosted, named=by_name):
             raise DatasetNotFound(f"dataset {text} is not here", found=text)
         return hosted
+
+    async def _may_read(self, hosted: Hosted, *, named: bool) -> bool:
+        return await access_of(self.services, hosted, self.caller, named=named) >= Access.READ
 
     async def _check_block(self, hosted: Hosted, block: Multihash) -> None:
         try:

@@ -36,7 +36,7 @@ async def test_those_who_watch_need_no_header_at_all(server: Hosted, path: str) 
     [
         (None, "nothing", 404, 404),
         ("alice", "nothing", 404, 404),
-        (BAD_TOKEN, "nothing", 404, 404),
+        (BAD_TOKEN, "nothing", 401, 401),
         (None, "secret", 404, 404),
         ("bob", "secret", 404, 404),
         ("alice", "secret", 200, 200),
@@ -137,7 +137,8 @@ async def test_a_dataset_that_is_being_pushed_exists_for_its_creator_alone(serve
     chain = a_chain()
     await server.add_pending("coming", chain, Visibility.PUBLIC)
     path, name = server.path("coming"), hash_of(SMALL, chain)
-    for who in (None, "bob", BAD_TOKEN):
+    assert (await server.ask("PUT", f"{path}/data/{name}", who=BAD_TOKEN, data=SMALL)).status == 401
+    for who in (None, "bob"):
         assert (await server.ask("PUT", f"{path}/data/{name}", who=who, data=SMALL)).status == 404
     assert (await server.ask("PUT", f"{path}/data/{name}", who="alice", data=SMALL)).status == 200
     assert (await server.ask("GET", f"{path}/data/{name}", who="alice")).body == SMALL

@@ -17,7 +17,17 @@ from repo_server.needs import OfDataset, OfNode
 from repo_server.routes import ACCOUNT_PAGE_ROUTES, DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, PREFIXES, Route
 
 HANDLERS: Final = sorted(Path(repo_server.handlers.__path__[0]).rglob("*.py"))
-_LET_THROUGH: Final = {"CALLER", "VISIT", "Refused", "Visit", "access_of", "admitted_again"}
+_LET_THROUGH: Final = {
+    "CALLER",
+    "VISIT",
+    "Refused",
+    "Visit",
+    "access_of",
+    "account_of_place",
+    "admitted_again",
+    "caller_again",
+    "may_make",
+}
 """What handlers may have of the gate: who was let through, and what of a dataset that caller may see besides."""
 
 _READS_ALONE: Final = {"GET"}

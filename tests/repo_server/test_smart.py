@@ -7,12 +7,14 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from catalog.roles import Role
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import AccessDenied, OdfError
 from opendatafabric.limits import PACK_KEPT_BLOCKS_MIN
 from opendatafabric.multihash import Multihash
+from opendatafabric.names import AccountName
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.repository import Repository
@@ -47,12 +49,11 @@ async def knock(server: Hosted, path: str, who: str | None = None, **changed: st
         (None, "open", 101, 403),
         ("bob", "open", 101, 403),
         (BAD_TOKEN, "open", 401, 401),
-        (None, "secret", 404, 404),
-        ("bob", "secret", 404, 404),
+        (None, "secret", 404, 401),
         ("alice", "secret", 101, 101),
         ("alice", "nothing", 404, 101),
         ("root", "nothing", 404, 101),
-        (BAD_TOKEN, "nothing", 404, 401),
+        (BAD_TOKEN, "nothing", 401, 401),
         (None, "nothing", 404, 401),
         ("alice", "a_b", 400, 400),
     ],
@@ -152,6 +153,21 @@ async def test_a_push_makes_a_dataset_of_the_caller(server: Hosted, visibility: 
     assert record is not None
     assert record.owner_id == server.accounts["alice"].id
     assert record.visibility is Visibility(visibility.lower())
+
+
+async def test_a_writer_of_an_account_makes_datasets_that_are_the_accounts(multi: Hosted) -> None:
+    alice, chain = multi.accounts["alice"], a_chain()
+    team = await multi.catalog.teams.set(alice, AccountName("helpers"), [multi.accounts["bob"]])
+    await multi.catalog.roles.grant(alice.id, team, Role.READER)
+    with pytest.raises(AccessDenied):
+        await push(multi, chain, "new", who="bob")
+    await multi.catalog.roles.grant(alice.id, team, Role.WRITER)
+    assert await push(multi, chain, "new", who="bob") == chain.head
+    record = await multi.catalog.datasets.find(chain.id)
+    assert record is not None
+    assert record.owner_id == alice.id
+    await multi.catalog.roles.grant(alice.id, team, None)
+    assert (await multi.ask("GET", multi.path("new") + "/refs/head", who="bob")).status == 404
 
 
 async def test_a_push_is_written_in_the_reflog(server: Hosted) -> None:
