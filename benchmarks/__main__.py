@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NOT_QUESTIONS = {"__init__", "__main__", "harness", "plain_spark", "processes", "spark_worker"}
+NOT_QUESTIONS = {"__init__", "__main__", "harness", "plain_spark", "processes", "records", "spark_worker"}
 
 
 def main() -> int:

@@ -76,33 +76,37 @@ class ParquetRecords:
     ) -> Iterator[pa.RecordBatch]:
         """The records in order, at most ``rows`` at a time, by Parquet types alone; all ``columns``, or those named.
 
-        With ``within`` only row groups that hold some of those records are read, and all of these.
+        With ``within`` only row groups that hold some of those records are read, and batches without any are left out.
 
         Raises:
             MalformedData: damaged pages, or another number of rows than the footer says.
             LimitExceeded: a batch over ``PARQUET_BATCH_BYTES_MAX``.
         """
         found = 0
-        groups, expected = self._groups(within)
+        groups, first, expected = self._groups(within)
         with _reading():
             for batch in self._file.iter_batches(
                 batch_size=rows, row_groups=groups, columns=columns, use_threads=False
             ):
                 if batch.nbytes > PARQUET_BATCH_BYTES_MAX:
                     raise LimitExceeded("records too large", expected=PARQUET_BATCH_BYTES_MAX, found=batch.nbytes)
-                found += batch.num_rows
-                yield batch
+                start, found = first + found, found + batch.num_rows
+                if within is None or (start < within.stop and within.start < first + found):
+                    yield batch
         if found != expected:
             raise MalformedData("wrong number of records", expected=expected, found=found)
 
-    def _groups(self, within: range | None) -> tuple[list[int], int]:
-        """Which row groups hold some of those records, and how many records they have together."""
+    def _groups(self, within: range | None) -> tuple[list[int], int, int]:
+        """Which row groups hold some of those records, the first of theirs, and how many they have together."""
         if within is None:
-            return list(range(self._file.metadata.num_row_groups)), self.num_rows
+            return list(range(self._file.metadata.num_row_groups)), 0, self.num_rows
+        if not within:
+            return [], 0, 0
         ends = [0, *_row_group_ends(self._file.metadata)]
         stretches = list(pairwise(ends))
         needed = [index for index, (start, end) in enumerate(stretches) if start < within.stop and within.start < end]
-        return needed, sum(stretches[index][1] - stretches[index][0] for index in needed)
+        count = sum(stretches[index][1] - stretches[index][0] for index in needed)
+        return needed, stretches[needed[0]][0] if needed else 0, count
 
     def leaf_batches(self) -> Iterator[list[Leaf]]:
         """The columns to be hashed, batch by batch, in the types of ``leaves``.

@@ -45,7 +45,7 @@ class QueryProcess:
         )
         self._excess: str | None = None
         self._watch: threading.Thread | None = None
-        self.asked = threading.Event()
+        self.asked, self._over = threading.Event(), threading.Event()
 
     @property
     def output(self) -> BinaryIO:
@@ -109,6 +109,7 @@ class QueryProcess:
         """End it, whatever it does."""
         self.kill()
         self._process.wait()
+        self._over.set()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with suppress(OSError):
@@ -124,7 +125,7 @@ class QueryProcess:
             if self._excess is not None:
                 kill_group(self._process.pid)
                 return
-            time.sleep(_LOOK_EVERY_S)
+            self._over.wait(_LOOK_EVERY_S)
 
     def _excess_over(self, limits: QueryLimits, deadline: float) -> str | None:
         if time.monotonic() > deadline:

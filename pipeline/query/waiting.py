@@ -62,12 +62,10 @@ class QueryProcesses:
                 await asyncio.shield(asyncio.to_thread(taken.process.kill))
                 await asyncio.gather(asked, return_exceptions=True)
                 raise
-            finally:
-                await asyncio.to_thread(self._refill)
             taken.sink.seek(0)
             yield taken.sink
         finally:
-            await asyncio.shield(asyncio.to_thread(taken.end))
+            await asyncio.shield(asyncio.to_thread(self._replace, taken))
 
     def close(self) -> None:
         """End those that wait."""
@@ -87,7 +85,9 @@ class QueryProcesses:
                 return found
             found.end()
 
-    def _refill(self) -> None:
+    def _replace(self, taken: _Waiting) -> None:
+        """Another takes the place of one that has answered."""
+        taken.end()
         with self._lock:
             while len(self._waiting) < self._count and not self._closed:
                 self._waiting.append(_Waiting(self.folder))

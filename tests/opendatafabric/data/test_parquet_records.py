@@ -161,3 +161,14 @@ def test_a_failing_disk_is_not_taken_for_bad_data() -> None:
 
 def test_a_file_of_no_columns_has_the_hash_of_nothing() -> None:
     assert hash_of(parquet_bytes(pa.table({}))).endswith("80f8434a")
+
+
+@given(st.integers(1, 30), st.integers(0, 110), st.integers(0, 110), st.integers(1, 40))
+def test_only_batches_that_hold_some_of_the_wanted_records_are_given(
+    group_rows: int, start: int, stop: int, batch_rows: int
+) -> None:
+    records = ParquetRecords(io.BytesIO(parquet_bytes(SAMPLE, row_group_size=group_rows)))
+    batches = list(records.batches(batch_rows, ["n"], within=range(start, stop)))
+    found = [number for batch in batches for number in batch.column("n").to_pylist()]
+    assert [number for number in found if start <= number < stop] == list(range(start, min(stop, 100)))
+    assert all(any(start <= number < stop for number in batch.column("n").to_pylist()) for batch in batches)
