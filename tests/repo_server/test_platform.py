@@ -139,7 +139,7 @@ async def test_a_server_without_its_folder_is_alive_and_not_ready(multi: Hosted)
     assert orjson.loads(answer.body)["ok"] is False
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/system", "/system/", "/platform/login/x"])
+@pytest.mark.parametrize("path", ["/system/", "/platform/login/x"])
 async def test_other_paths_of_the_node_are_404_as_text(server: Hosted, path: str) -> None:
     answer = await server.ask("GET", path)
     assert (answer.status, answer.text) == (404, "Not Found")
