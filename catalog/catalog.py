@@ -29,6 +29,7 @@ from catalog.jobs import Jobs
 from catalog.mirrors import Mirrors
 from catalog.publishers import Publishers
 from catalog.quotas import Quotas
+from catalog.repeats import Repeats
 from catalog.reports import Reports
 from catalog.roles import Roles
 from catalog.schedules import Schedules
@@ -53,6 +54,7 @@ class Catalog:
         self.teams = Teams(database)
         self.dataset_facts = DatasetFacts(database, now)
         self.events = Events(database, now)
+        self.repeats = Repeats(database, now)
         self.attempts = Attempts(database, now)
         self.dataset_lists = DatasetLists(database)
         self.quotas = Quotas(database, now)

@@ -36,3 +36,6 @@ HEADER_BYTES_MAX: Final = 16 * 1024
 
 HEAD_SIGNATURES_MAX: Final = 1_000
 """Signatures of heads kept of a dataset; the oldest go first, and are asked for by those alone who go back so far."""
+
+IDEMPOTENCY_KEYS_MAX: Final = 10_000
+"""Idempotency keys of one account in a day: one every nine seconds."""

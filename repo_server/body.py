@@ -18,6 +18,7 @@ from repo_server.problems import Refused, message, plain
 JSON_BODY_BYTES_MAX = 64 * 1024
 """Largest JSON body: a login."""
 
+_KEPT = web.RequestKey("body", bytes)
 _FORM = "application/x-www-form-urlencoded"
 _UNSUPPORTED = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
@@ -148,7 +149,20 @@ async def read_form(request: web.Request, settings: Settings) -> Form:
     return Form(tuple(pairs))
 
 
+async def keep_body(request: web.Request, settings: Settings, size_max: int) -> bytes:
+    """The body, which is there for whoever reads it next too.
+
+    Raises:
+        Refused: too long (413), or as ``patiently``.
+    """
+    if _KEPT not in request:
+        request[_KEPT] = await _read(request, settings, size_max)
+    return request[_KEPT]
+
+
 async def _read(request: web.Request, settings: Settings, size_max: int) -> bytes:
+    if _KEPT in request:
+        return request[_KEPT]
     body = b""
     async for piece in pieces_of(request, settings):
         body += piece

@@ -75,6 +75,11 @@ ERROR_TYPES: Final[Mapping[str, ErrorType]] = {
         "the message names the field; compare with the [HTTP API](http-api.md)",
         HTTPStatus.UNPROCESSABLE_ENTITY,
     ),
+    "key-used": ErrorType(
+        "an idempotency key that stands for another request",
+        "take a new key for another request",
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    ),
     "unsupported-media-type": ErrorType(
         "a body in a form that is not taken here",
         "set `Content-Type`; send bodies without `Content-Encoding`",

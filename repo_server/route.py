@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 from repo_server.auditing import Audited
 from repo_server.needs import Needs
 from repo_server.rate_limits import Limited
+from repo_server.repeating import Repeats
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -29,6 +30,8 @@ class Route:
     """How the audit log has it; by its method unless said."""
     limited: Limited | None = None
     """What it counts as; by its method unless said."""
+    repeats: Repeats | None = None
+    """Whether it may be sent again with a key, and what becomes of its answer."""
 
     @property
     def counts_as(self) -> Limited:

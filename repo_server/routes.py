@@ -52,6 +52,7 @@ from repo_server.page_routes import ACCOUNT_PAGE_ROUTES, DATASET_PAGE_ROUTES, HO
 from repo_server.query_routes import LOOK_ROUTES, QUERY_ROUTES
 from repo_server.rate_limits import Limited
 from repo_server.reference_routes import REFERENCE_HANDLERS
+from repo_server.repeating import Repeats, once
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
 from verify.attestation.document import KEYS_PATH
@@ -88,10 +89,24 @@ NODE_ROUTES: Final = (
     ),
     Route("GET", "/system/mirrors", mirrors.get_mirrors, "how the mirrors are, for administrators", ADMIN),
     Route("GET", "/system/transfers", lifecycle.get_offers, "datasets offered to or by the caller", _MANAGING),
-    Route("POST", "/system/transfers/{did}", lifecycle.take_offer, "take a dataset that is offered", _MANAGING),
+    Route(
+        "POST",
+        "/system/transfers/{did}",
+        lifecycle.take_offer,
+        "take a dataset that is offered",
+        _MANAGING,
+        repeats=Repeats.KEPT,
+    ),
     Route("DELETE", "/system/transfers/{did}", lifecycle.decline_offer, "decline it", _MANAGING),
     Route("GET", "/system/deleted", lifecycle.get_deleted, "deleted datasets that may come back", _MANAGING),
-    Route("POST", "/system/deleted/{did}", lifecycle.undelete_dataset, "bring a deleted dataset back", _MANAGING),
+    Route(
+        "POST",
+        "/system/deleted/{did}",
+        lifecycle.undelete_dataset,
+        "bring a deleted dataset back",
+        _MANAGING,
+        repeats=Repeats.KEPT,
+    ),
     Route("DELETE", "/system/deleted/{did}", lifecycle.purge_dataset, "give it up for good", _MANAGING),
     Route("GET", "/system/schemas/{schema}", reports.get_schema, "the JSON Schema of verification reports", UNASKED),
     Route(
@@ -153,29 +168,59 @@ DATASET_ROUTES: Final = (
     ),
     Route("PUT", "/gate", gates.put_gate, "verify pushes before they count", Access.MAINTAIN),
     Route("DELETE", "/gate", gates.delete_gate, "let pushes count at once", Access.MAINTAIN),
-    Route("POST", "/gate", gates.post_gate, "verify what is staged once more", Access.WRITE),
+    Route("POST", "/gate", gates.post_gate, "verify what is staged once more", Access.WRITE, repeats=Repeats.KEPT),
     Route("GET", "/alert", alerts.get_alert, "who is told when the verdict changes", Access.MAINTAIN),
     Route("PUT", "/alert", alerts.put_alert, "tell that address when it changes", Access.MAINTAIN),
     Route("DELETE", "/alert", alerts.delete_alert, "tell nobody", Access.MAINTAIN),
-    Route("POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE),
+    Route(
+        "POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE, repeats=Repeats.KEPT
+    ),
     Route("GET", "/verify", verification.get_verify, "how its verification stands", Access.READ),
     Route("GET", "/verify/{run}", verification.get_run, "how that run stands", Access.READ),
     Route("GET", "/verify/{run}/events", verification.get_events, "the same as it goes on (SSE)", Access.READ),
     Route("GET", "/publishers", publishers.get_publishers, "runs of CI systems that may push", Access.OWN),
-    Route("POST", "/publishers", publishers.post_publisher, "trust runs of a CI system to push", Access.OWN),
+    Route(
+        "POST",
+        "/publishers",
+        publishers.post_publisher,
+        "trust runs of a CI system to push",
+        Access.OWN,
+        repeats=Repeats.KEPT,
+    ),
     Route("DELETE", "/publishers/{publisher}", publishers.delete_publisher, "trust them no longer", Access.OWN),
     Route("GET", "/events", events.get_dataset_events, "what happens to the dataset (SSE)", Access.READ),
     Route("GET", "/ipfs", ipfs.get_published, "root CID and IPNS name of the dataset", Access.READ),
     Route("GET", "/reflog", head_history.get_reflog, "how the head moved, and who moved it", Access.WRITE),
-    Route("POST", "/undo", head_history.post_undo, "put the head back to where it was", Access.MAINTAIN),
+    Route(
+        "POST",
+        "/undo",
+        head_history.post_undo,
+        "put the head back to where it was",
+        Access.MAINTAIN,
+        repeats=Repeats.KEPT,
+    ),
     Route("GET", "/policy", head_history.get_policy, "how the head may move", Access.READ),
     Route("PUT", "/policy", head_history.put_policy, "let it move so alone", Access.MAINTAIN),
-    Route("POST", "/policy/hand-over", signatures.post_hand_over, "let another key sign heads", Access.MAINTAIN),
+    Route(
+        "POST",
+        "/policy/hand-over",
+        signatures.post_hand_over,
+        "let another key sign heads",
+        Access.MAINTAIN,
+        repeats=Repeats.KEPT,
+    ),
     Route("GET", "/signatures", signatures.get_signatures, "who signed which head", Access.READ),
     Route("PUT", "/signatures/{hash}", signatures.put_signature, "sign a head", Access.WRITE),
     Route("DELETE", "", lifecycle.delete_dataset, "delete the dataset, or say what depends on it", Access.OWN),
     Route("PATCH", "", lifecycle.rename_dataset, "give the dataset another name", Access.OWN),
-    Route("POST", "/transfer", lifecycle.offer_dataset, "offer the dataset to another account", Access.OWN),
+    Route(
+        "POST",
+        "/transfer",
+        lifecycle.offer_dataset,
+        "offer the dataset to another account",
+        Access.OWN,
+        repeats=Repeats.KEPT,
+    ),
     Route("DELETE", "/transfer", lifecycle.withdraw_offer, "offer it no longer", Access.OWN),
     Route("GET", "/pull", smart.pull, "pull by the smart protocol (WebSocket)", Access.READ),
     Route(
@@ -250,6 +295,6 @@ def _admitting(route: Route) -> Handler:
     async def admitted(request: web.Request) -> web.StreamResponse:
         await count(request, route.counts_as, asked=route.needs != UNASKED)
         await admit(request, route.needs)
-        return await route.handler(request)
+        return await (route.handler(request) if route.repeats is None else once(request, route.repeats, route.handler))
 
     return admitted

@@ -74,6 +74,7 @@ async def sweep(services: Services) -> None:
             await Uploads(entry.dataset.objects, lease_s=settings.upload_lease_s).sweep(now=now)
     await services.incoming.sweep(now=now)
     await services.catalog.ingest_plans.forget(older_than_s=settings.ingest_key_s)
+    await services.catalog.repeats.clear()
     await services.catalog.events.clear(older_than_s=settings.events_kept_s)
     if services.packs is not None:
         await services.packs.sweep(unused_for_s=_PACKS_UNUSED_S, now=now)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +16,6 @@ from catalog.accounts import Account
 from catalog.ingest_plans import IngestKey
 from opendatafabric.errors import MalformedInput, NotFound, SizeMismatch, UnsupportedOperation
 from opendatafabric.instant import Instant
-from opendatafabric.limits import IDEMPOTENCY_KEY_CHARS_MAX
 from opendatafabric.multihash import physical_hash
 from pipeline.commit import Outcome, Position
 from pipeline.ingest import Given
@@ -30,12 +28,10 @@ from repo_server.head_moves import note_deed, note_move
 from repo_server.ingesting import IngestAnswer, Ingested, WantedIngest
 from repo_server.openapi.described import BINARY, Body, Parameter, Tag, describes, json
 from repo_server.problems import json_response, message
+from repo_server.repeating import KEY, REPEATED, key_of
 from repo_server.upload_tokens import FileUpload, upload_id_in
 
 EVENT_TIME: Final = "odf-event-time"
-KEY: Final = "Idempotency-Key"
-REPEATED: Final = "Idempotent-Replayed"
-_KEY: Final = re.compile(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS_MAX}}}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +113,7 @@ async def _from_upload(request: web.Request, found: Visit, token: str) -> web.Re
 
 
 def _parameters(request: web.Request, media_type: str | None) -> _Parameters:
-    event_time, key = request.headers.get(EVENT_TIME), request.headers.get(KEY)
-    if key is not None and _KEY.fullmatch(key) is None:
-        raise MalformedInput(f"header {KEY} is 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters")
+    event_time, key = request.headers.get(EVENT_TIME), key_of(request) if KEY in request.headers else None
     return _Parameters(
         source_name=request.query.get("sourceName"),
         input_format=None if media_type is None else _format_of(media_type),

@@ -27,6 +27,7 @@ from repo_server.openapi.schemas import Components
 from repo_server.openapi.statuses import SAID, looks_at_tokens, may_be_anonymous, statuses_of
 from repo_server.problems import PROBLEM
 from repo_server.rate_limits import Limited
+from repo_server.repeating import KEY
 from repo_server.route import Route, Served
 
 VERSION: Final = "3.1.0"
@@ -66,6 +67,9 @@ _OF_OURS: Final[Content] = {PROBLEM: {"$ref": "#/components/schemas/Problem"}}
 _OF_PAGES: Final[Content] = {**_OF_OURS, HTML: STRING}
 """People who look with a browser get refusals as pages."""
 _OF_REFERENCE: Final[Content] = {**_OF_OURS, JSON: {"$ref": "#/components/schemas/Message"}, TEXT: STRING}
+
+
+_REPEATING: Final = (Parameter(KEY, "sent again with the same key, it is done once", place="header"),)
 
 
 @lru_cache(4)
@@ -111,6 +115,7 @@ def _operation(served: Served, components: Components) -> dict[str, Any]:
         "parameters": [
             *_path_parameters(served.path),
             *(_parameter(each, components) for each in operation.parameters),
+            *(_parameter(each, components) for each in _REPEATING if route.repeats is not None),
         ],
         "responses": _responses(route, operation, components),
         "security": _security(route),
@@ -152,7 +157,10 @@ def _body(body: Body, components: Components) -> dict[str, Any]:
 
 
 def _responses(route: Route, operation: Operation, components: Components) -> dict[str, Any]:
-    refusals = {*statuses_of(route.needs, with_body=operation.body is not None), *operation.refuses}
+    with_body = operation.body is not None or route.repeats is not None
+    refusals = {*statuses_of(route.needs, with_body=with_body), *operation.refuses}
+    if route.repeats is not None:
+        refusals.add(HTTPStatus.CONFLICT)
     if route.counts_as is not Limited.NOT:
         refusals.add(HTTPStatus.TOO_MANY_REQUESTS)
     told = {str(status.value): _refusal(status, route, components) for status in sorted(refusals)}
