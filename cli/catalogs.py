@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -55,8 +56,7 @@ async def catalog_of(repository: str) -> AsyncIterator[Catalog]:
 async def spared_heads(repository: str, grace_s: float) -> AsyncIterator[SparedHeads | None]:
     """Which heads of datasets were replaced so short a while ago that they may be put back; no catalog, none."""
     settings = settings_for(repository)
-    file = sqlite_path(settings.database_url)
-    if file is not None and not file.exists():
+    if not _has_catalog(settings):
         yield None
         return
     since = time.time() - max(grace_s, settings.reflog_kept_s)
@@ -79,3 +79,11 @@ async def connection_to(repository: str) -> AsyncIterator[Connection]:
     token = None if settings.ipfs_token is None else settings.ipfs_token.get_secret_value()
     async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as session:
         yield Connection(session, ipfs=IpfsAccess(settings.repo.rpc, token), tables=catalog.stores)
+
+
+def _has_catalog(settings: Settings) -> bool:
+    """Whether a catalog is named, or lies beside the datasets."""
+    if settings.catalog_url is None and not isinstance(settings.repo, Path):
+        return False
+    file = sqlite_path(settings.database_url)
+    return file is None or file.exists()
