@@ -51,7 +51,7 @@ async def run_worker(
         lookout = Lookout(opened, catalog, settle_s=0.0 if once else SETTLE_S)
         kinds = _kinds(settings, opened, catalog, allowed)
         worked = {
-            kind: lookout.around(audited(metered(run, catalog, settings.quota_limits), opened, catalog.audit))
+            kind: lookout.around(audited(metered(run, catalog, settings.quota_limits), opened, catalog))
             for kind, run in kinds.items()
         }
         worker = JobWorker(

@@ -1,4 +1,4 @@
-"""Jobs in the audit log: each one that moved a head, or refused to move it to what was staged."""
+"""Jobs in the audit log, each one that moved a head or refused to move it to what was staged, and in the reflog."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from catalog.audit import Audit
+from catalog.catalog import Catalog
 from catalog.jobs import ClaimedJob
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, OdfError
+from opendatafabric.multihash import Multihash
 from storage.leases import to_its_end
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
@@ -18,8 +20,8 @@ from verify.worker import LOG, JobKind
 _REFUSED = {GateResult.REJECTED.value, GateResult.HELD.value}
 
 
-def audited(run: JobKind, repository: DatasetRepository, audit: Audit) -> JobKind:
-    """``run``, with what came of it in the log, also when it failed after a part of its work."""
+def audited(run: JobKind, repository: DatasetRepository, catalog: Catalog) -> JobKind:
+    """``run``, with what came of it in the logs, also when it failed after a part of its work."""
 
     async def written_down(job: ClaimedJob) -> Mapping[str, Any]:
         before, outcome = await _head(repository, job.id.dataset_id), dict[str, Any]()
@@ -28,7 +30,11 @@ def audited(run: JobKind, repository: DatasetRepository, audit: Audit) -> JobKin
             return outcome
         finally:
             try:
-                await to_its_end(_write_down(repository, audit, job, before, outcome))
+                after = await _head(repository, job.id.dataset_id)
+                await to_its_end(_write_down(repository, catalog.audit, job, (before, after), outcome))
+                if after is not None and after != before:
+                    moved = catalog.datasets.log_move(job.id.dataset_id, None, expected_head=before, new_head=after)
+                    await to_its_end(moved)
             except OdfError as error:
                 LOG.error("job %s is not in the audit log: %s", job.id.kind, error)
 
@@ -36,20 +42,32 @@ def audited(run: JobKind, repository: DatasetRepository, audit: Audit) -> JobKin
 
 
 async def _write_down(
-    repository: DatasetRepository, audit: Audit, job: ClaimedJob, before: str | None, outcome: Mapping[str, Any]
+    repository: DatasetRepository,
+    audit: Audit,
+    job: ClaimedJob,
+    heads: tuple[Multihash | None, Multihash | None],
+    outcome: Mapping[str, Any],
 ) -> None:
-    after, result = await _head(repository, job.id.dataset_id), outcome.get("result")
+    (before, after), result = heads, outcome.get("result")
     if after == before and result not in _REFUSED:
         return
-    details = {"by": "worker", "dataset_id": str(job.id.dataset_id), "old_head": before, "new_head": after}
+    details = {
+        "by": "worker",
+        "dataset_id": str(job.id.dataset_id),
+        "old_head": _text(before),
+        "new_head": _text(after),
+    }
     told = {name: outcome[name] for name in ("result", "finding") if outcome.get(name) is not None}
     entry = await _found(repository, job.id.dataset_id)
     await audit.append(f"job {job.id.kind}", "" if entry is None else str(entry.alias), {**details, **told})
 
 
-async def _head(repository: DatasetRepository, dataset_id: DatasetId) -> str | None:
+async def _head(repository: DatasetRepository, dataset_id: DatasetId) -> Multihash | None:
     entry = await _found(repository, dataset_id)
-    head = None if entry is None else await entry.dataset.head()
+    return None if entry is None else await entry.dataset.head()
+
+
+def _text(head: Multihash | None) -> str | None:
     return None if head is None else str(head)
 
 

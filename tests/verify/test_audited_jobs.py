@@ -58,7 +58,7 @@ async def done(catalog: Catalog, repository: Repository, kind: str, run: JobKind
     claimed = await catalog.jobs.claim_due([kind], "me", lease_s=60)
     assert claimed is not None
     with contextlib.suppress(PeerUnavailable):
-        await audited(run, repository, catalog.audit)(claimed)
+        await audited(run, repository, catalog)(claimed)
     return [(entry.action, entry.subject) for entry in await catalog.audit.list()]
 
 
@@ -73,9 +73,18 @@ async def test_a_job_that_moved_the_head_is_written_down(catalog: Catalog, repos
     )
 
 
+async def test_a_job_that_moved_the_head_is_in_the_reflog_so_that_it_can_be_undone(
+    catalog: Catalog, repository: Repository
+) -> None:
+    await done(catalog, repository, POLL, job(POLL, repository, moves=True))
+    [move] = await catalog.datasets.moves(CHAIN.id)
+    assert (move.expected_head, move.new_head) == (str(CHAIN.blocks[0].hash), str(CHAIN.head))
+
+
 @pytest.mark.parametrize("fails", [False, True])
 async def test_a_job_that_changed_nothing_is_not(catalog: Catalog, repository: Repository, fails: bool) -> None:
     assert await done(catalog, repository, POLL, job(POLL, repository, fails=fails)) == []
+    assert await catalog.datasets.moves(CHAIN.id) == []
 
 
 async def test_what_a_gate_refused_is_written_down_with_the_finding(catalog: Catalog, repository: Repository) -> None:
