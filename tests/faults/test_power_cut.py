@@ -12,7 +12,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,10 +98,11 @@ def test_nothing_that_was_acknowledged_is_lost(disk: tuple[Path, Path], cut: int
     os.sync()
     command = [sys.executable, "-c", WRITER, str(root)]
     with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as writer:
-        time.sleep(1.0 + 0.37 * cut)
+        assert writer.stdout is not None
+        lines = [writer.stdout.readline() for _ in range(40 + 37 * cut)]
         cut_power(folder)
         writer.kill()
-        lines = writer.communicate()[0].splitlines(keepends=True)
+        lines += writer.stdout.readlines()
     acknowledged = [line.split() for line in lines if line.endswith("\n")]
     run("umount", folder)
     run("mount", "-o", "loop", image, folder)
