@@ -83,6 +83,7 @@ async def admitted_again(request: web.Request) -> Visit:
     Raises:
         Refused: the caller would not be let through any more.
     """
+    await caller_again(request)
     await admit(request, request[_NEEDS])
     return request[VISIT]
 

@@ -58,7 +58,8 @@ class Identities:
 
     async def caller_now(self, request: web.Request) -> Caller:
         """Who sent ``request``, as far as that still holds: a token may end while an answer goes on."""
-        return await self._caller(bearer_token(request))
+        request[CALLED] = await self._caller(bearer_token(request))
+        return request[CALLED]
 
     async def settle(self) -> None:
         """Wait for what is being looked up, so that the catalog may be closed."""

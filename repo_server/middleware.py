@@ -15,6 +15,7 @@ from aiohttp import web
 
 from opendatafabric.errors import OdfError
 from repo_server import auditing
+from repo_server.challenges import challenge
 from repo_server.conversations import ANSWERED
 from repo_server.cors import is_preflight, preflight
 from repo_server.error_table import status_of
@@ -43,7 +44,9 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
     status: int | None = None
     auditing.begin(request, request_id)
     try:
-        response = as_page(request, await _answered(request, handler, request_id))
+        response = await _answered(request, handler, request_id)
+        await challenge(request, response)
+        response = as_page(request, response)
         status = response.status
         if not response.prepared:
             response.headers[REQUEST_ID] = request_id

@@ -25,7 +25,8 @@ class Documented:
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
         self._components = closed(document["components"])
-        self._paths = [(_pattern(path), operations) for path, operations in document["paths"].items()]
+        paths = sorted(document["paths"].items(), key=lambda each: (each[0].startswith("/{"), each[0].count("{")))
+        self._paths = [(_pattern(path), operations) for path, operations in paths]
 
     def check(self, method: str, path: str, status: int, content_type: str | None, body: bytes) -> None:
         """Fail unless the answer is one that the document tells of."""

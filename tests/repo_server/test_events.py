@@ -180,8 +180,9 @@ async def test_a_token_that_is_revoked_ends_the_stream(server: Hosted) -> None:
 
 
 async def test_a_verdict_that_changes_is_heard(server: Hosted) -> None:
-    await push(server, a_chain())
-    async with listening(server, "/alice/weather/events") as stream:
+    async with listening(server) as stream:
+        await push(server, a_chain())
+        assert (await stream.next())["name"] == "dataset-created"
         await server.catalog.events.note(EventType.VERDICT_CHANGED, a_chain().id, {"verdict": "invalid"})
         assert (await stream.next())["data"] == {"datasetId": str(a_chain().id), "verdict": "invalid"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -44,6 +45,13 @@ async def pulled_from(server: Hosted, url: str, builder: ChainBuilder) -> None:
     await assert_holds(client.local, builder)
 
 
+async def indexed(server: Hosted, builder: ChainBuilder) -> None:
+    """Until the server has read the chain for its pages, which it does once; there is no event of it."""
+    async with asyncio.timeout(100):
+        while (await server.catalog.dataset_facts.heads()).get(builder.id) != str(builder.head):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
 def blocks_asked(proxy: S3Proxy) -> int:
     return sum(each.deed == "get" and "/blocks/" in each.path for each in proxy.asked)
 
@@ -58,6 +66,7 @@ async def test_a_long_chain_is_pulled_in_few_requests_by_servers_that_never_saw_
     await publisher.push()
     elsewhere = {"cache_folder": tmp_path / "another machine"}
     settings = Settings.model_validate({**server.settings.model_dump(), **elsewhere})
+    await indexed(server, builder)
     proxied.calm()
     async with running(settings) as url:
         await pulled_from(server, url, builder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from catalog.visibility import Visibility
@@ -14,6 +15,7 @@ from repo_server.handlers.browser_login import onward_of
 from repo_server.sessions import Session
 from tests.repo_server.browsing import PASSWORD, Browser, FormReader, browsing
 from tests.repo_server.hosted import Hosted, a_chain, hosted
+from tests.repo_server.test_conversations import SECOND_HEADER
 
 COOKIE = "odf-session"
 
@@ -103,8 +105,9 @@ async def test_who_is_logged_in_may_look_and_change_nothing_without_a_form(brows
     await browser.log_in()
     assert (await browser.get(head)).status == 200
     assert (await browser.post("/alice/secret/verify", {})).status == 404
-    async with browser.session.get(multi.url + "/alice/secret/push", headers={"Upgrade": "websocket"}) as response:
-        assert response.status == 404
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await browser.session.ws_connect(multi.url + "/alice/secret/push", headers=SECOND_HEADER)
+    assert refused.value.status == 401
 
 
 async def test_pages_with_forms_are_kept_nowhere_and_framed_by_nobody(browser: Browser) -> None:

@@ -130,7 +130,7 @@ async def test_another_ref_is_404_with_a_message(server: Hosted, chain: ChainBui
 
 
 @pytest.mark.parametrize(
-    "tail", ["", "/", "/refs", "/refs/", "/refs/head/", "/info/alias", "/info/config", "/blocks", "/.pending-0"]
+    "tail", ["/", "/refs", "/refs/", "/refs/head/", "/info/alias", "/info/config", "/blocks", "/.pending-0"]
 )
 async def test_other_paths_are_404_as_text(server: Hosted, chain: ChainBuilder, tail: str) -> None:
     answer = await server.ask("GET", server.path("open") + tail)
