@@ -66,6 +66,9 @@ async def push(server: Hosted, chain: ChainBuilder, path: str = "alice/weather",
     options = TransferOptions(visibility="Public" if public else "Private")
     async with aiohttp.ClientSession() as session:
         await push_dataset(session, await stored(chain), remote, token=token, options=options)
+    async with asyncio.timeout(PATIENCE_S):  # until it is an event, so that none comes late
+        while (await server.catalog.dataset_facts.heads()).get(chain.id) != str(chain.head):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 def longer() -> ChainBuilder:
