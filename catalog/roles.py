@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, delete, insert, or_, select
 
-from catalog.accounts import Account
+from catalog.accounts import Account, Accounts
 from catalog.engine import Database
 from catalog.role_tables import grants, team_members, teams
 from catalog.tables import accounts
-from catalog.teams import Team
+from catalog.teams import Team, Teams
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName
+
+TEAM: Final = "team:"
+"""What the names of teams begin with where accounts may stand too."""
 
 
 class Role(Enum):
@@ -61,6 +64,11 @@ class Grant:
     holder: AccountName
     is_team: bool
     role: Role
+
+    @property
+    def written(self) -> str:
+        """The holder as ``find_holder`` reads it."""
+        return f"{TEAM if self.is_team else ''}{self.holder}"
 
 
 class Roles:
@@ -113,6 +121,13 @@ class Roles:
         async with self._database.reading() as connection:
             found = (await connection.execute(select(grants.c.role).where(and_(places, holders)))).scalars().all()
         return max(map(Role, found), key=lambda role: role.level, default=None)
+
+
+async def find_holder(text: str, owner: Account, accounts: Accounts, teams: Teams) -> Holder:
+    """The account, or for ``team:NAME`` the team of ``owner``; ``NotFound`` when there is none."""
+    if text.startswith(TEAM):
+        return await teams.find(owner, AccountName(text.removeprefix(TEAM)))
+    return await accounts.find(AccountName(text))
 
 
 def _of_place(place: Place) -> dict[str, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -13,16 +13,16 @@ from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
 from catalog.datasets import DatasetRecord
 from catalog.reindex import reindex
-from catalog.roles import Holder, Place
+from catalog.roles import Holder, Place, find_holder
 from cli.catalogs import settings_for
-from cli.datasets import opened_repository
+from cli.datasets import Located, is_server, opened_repository
+from cli.server_reports import located_on_server
 from opendatafabric.dataset_ref import parse_dataset_ref
-from opendatafabric.errors import DatasetNotFound
+from opendatafabric.errors import DatasetNotFound, UnsupportedOperation
 from opendatafabric.names import AccountName
 from repo_server.config import Settings
 from storage.repositories import DatasetRepository
 
-TEAM: Final = "team:"
 HolderArgument = Annotated[str, typer.Argument(metavar="ACCOUNT|team:NAME", help="Who: an account, or a team.")]
 DatasetOption = Annotated[str | None, typer.Option("--dataset", metavar="REF", help="In that dataset.")]
 AccountOption = Annotated[
@@ -61,9 +61,7 @@ class Places:
 
     async def holder(self, text: str, owner: Account) -> Holder:
         """The account, or the team of ``owner``; ``NotFound`` when there is none."""
-        if text.startswith(TEAM):
-            return await self.catalog.teams.find(owner, AccountName(text.removeprefix(TEAM)))
-        return await self.catalog.accounts.find(AccountName(text))
+        return await find_holder(text, owner, self.catalog.accounts, self.catalog.teams)
 
     async def record(self, ref: str) -> DatasetRecord:
         """What the catalog knows of a dataset; it is made known if need be."""
@@ -82,6 +80,14 @@ class Places:
         await reindex(
             self.repository, accounts, self.catalog.datasets, default_owner=owner, default_visibility=visibility
         )
+
+
+async def dataset_at_server(given: Given, repository: str) -> Located | None:
+    """The dataset that was given, if it is one on a server."""
+    there = None if given.dataset is None else await located_on_server(given.dataset, repository)
+    if there is None and is_server(repository):
+        raise UnsupportedOperation("a server gives roles in datasets", hint="--dataset REF, or /accounts over HTTP")
+    return there
 
 
 @asynccontextmanager

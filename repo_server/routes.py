@@ -53,6 +53,7 @@ from repo_server.query_routes import LOOK_ROUTES, QUERY_ROUTES
 from repo_server.rate_limits import Limited
 from repo_server.reference_routes import REFERENCE_HANDLERS
 from repo_server.repeating import Repeats, once
+from repo_server.role_routes import ROLE_ROUTES
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
 from verify.attestation.document import KEYS_PATH
@@ -211,6 +212,7 @@ DATASET_ROUTES: Final = (
     ),
     Route("GET", "/signatures", signatures.get_signatures, "who signed which head", Access.READ),
     Route("PUT", "/signatures/{hash}", signatures.put_signature, "sign a head", Access.WRITE),
+    *ROLE_ROUTES,
     Route("DELETE", "", lifecycle.delete_dataset, "delete the dataset, or say what depends on it", Access.OWN),
     Route("PATCH", "", lifecycle.rename_dataset, "give the dataset another name", Access.OWN),
     Route(

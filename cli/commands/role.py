@@ -1,16 +1,20 @@
-"""``odf role``: who may do what with datasets that are not their own, set where the server's repository lies."""
+"""``odf role``: who may do what with datasets that are not their own, set where the server's repository lies, or
+in one dataset by the server."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
-from catalog.roles import Grant, Role
+from catalog.roles import Role
+from cli.lifecycles import Told, server_path
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
-from cli.places import TEAM, AccountOption, DatasetOption, Given, HolderArgument, places_in
+from cli.places import AccountOption, DatasetOption, Given, HolderArgument, dataset_at_server, places_in
+from cli.server_deeds import done_by_server
 
 IS_GROUP = True
 app = typer.Typer(
@@ -86,22 +90,27 @@ def list_(
     """
     grants = asyncio.run(_list(repository, Given(dataset, account)))
     if as_json:
-        print_json([{"holder": _holder(each), "role": each.role.value} for each in grants])
+        print_json(grants)
     else:
-        print_table(("WHO", "ROLE"), [(_holder(each), each.role.value) for each in grants])
+        print_table(("WHO", "ROLE"), [(each["holder"], each["role"]) for each in grants])
 
 
 async def _set(repository: str, given: Given, holder: str, role: Role | None) -> None:
+    there = await dataset_at_server(given, repository)
+    if there is not None:
+        path = f"{server_path(there)}/roles/{quote(holder, safe=':')}"
+        await done_by_server("DELETE" if role is None else "PUT", path, None if role is None else {"role": role.value})
+        return
     async with places_in(repository) as places:
         place, owner = await places.place(given)
         await places.catalog.roles.grant(place, await places.holder(holder, owner), role)
 
 
-async def _list(repository: str, given: Given) -> list[Grant]:
+async def _list(repository: str, given: Given) -> list[Told]:
+    """Who holds which role."""
+    there = await dataset_at_server(given, repository)
+    if there is not None:
+        return list((await done_by_server("GET", f"{server_path(there)}/roles"))["roles"])
     async with places_in(repository) as places:
         place, _ = await places.place(given)
-        return await places.catalog.roles.list(place)
-
-
-def _holder(each: Grant) -> str:
-    return f"{TEAM if each.is_team else ''}{each.holder}"
+        return [{"holder": each.written, "role": each.role.value} for each in await places.catalog.roles.list(place)]

@@ -8,9 +8,12 @@ from typing import Annotated
 import typer
 
 from catalog.visibility import Visibility
+from cli.lifecycles import server_path
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line
 from cli.places import places_in
+from cli.server_deeds import done_by_server
+from cli.server_reports import located_on_server
 
 
 def command(
@@ -40,6 +43,11 @@ def command(
 
 
 async def _set_and_show(repository: str, ref: str, wanted: Visibility | None) -> Visibility:
+    there = await located_on_server(ref, repository)
+    if there is not None:
+        body = None if wanted is None else {"visibility": wanted.value}
+        told = await done_by_server("GET" if body is None else "PUT", f"{server_path(there)}/visibility", body)
+        return Visibility.from_text(str(told["visibility"]))
     async with places_in(repository) as places:
         record = await places.record(ref)
         if wanted is None:

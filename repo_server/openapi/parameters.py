@@ -24,6 +24,11 @@ class PathParameter:
 
 PATH_PARAMETERS: Final[Mapping[str, PathParameter]] = {
     "member": PathParameter("the account of the member", {"type": "string", "pattern": _NAME}, "bob"),
+    "holder": PathParameter(
+        "an account, or `team:` and the name of a team of the account that the dataset is of",
+        {"type": "string", "pattern": _NAME.replace("^", "^(team:)?")},
+        "bob",
+    ),
     "token_id": PathParameter("the id of a token", {"type": "string"}, "8c5e3a52-7c1e-4a53-a8a4-0c6f3b0e9d11"),
     "account": PathParameter("the account that the dataset lies under", {"type": "string", "pattern": _NAME}, "alice"),
     "name": PathParameter("the name of the dataset", {"type": "string", "pattern": _NAME}, "weather"),
