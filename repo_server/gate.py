@@ -19,7 +19,7 @@ from catalog.accounts import Account
 from catalog.permissions import Access, access_of_role, access_to
 from catalog.scopes import Scope
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.errors import MalformedIdentifier, NotFound
+from opendatafabric.errors import MalformedIdentifier, NotFound, UnsupportedOperation
 from opendatafabric.names import AccountName, DatasetName
 from repo_server.directory import Hosted
 from repo_server.former_names import told_of
@@ -49,6 +49,16 @@ class Visit:
         """The dataset, on routes that are only reached when there is one."""
         assert self.hosted is not None
         return self.hosted
+
+    def lying_here(self) -> Visit:
+        """The same, at a dataset that does not lie upstream.
+
+        Raises:
+            UnsupportedOperation: it does.
+        """
+        if self.dataset.upstream is not None:
+            raise UnsupportedOperation("the dataset lies elsewhere and is only kept here", hint="ask where it lies")
+        return self
 
 
 VISIT: Final = web.RequestKey("visit", Visit)

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from catalog.gates import Gate
 from catalog.jobs import PROMOTE, JobId
 from opendatafabric.block_ref import STAGING
-from opendatafabric.errors import MalformedInput, RefNotFound, UnsupportedOperation
+from opendatafabric.errors import MalformedInput, RefNotFound
 from repo_server.body import read_json
 from repo_server.gate import VISIT, Visit
 from repo_server.openapi.described import JSON, Body, Tag, describes, empty, json
@@ -49,9 +49,7 @@ async def get_gate(request: web.Request) -> web.StreamResponse:
 )
 async def put_gate(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/gate``: what is pushed from now on is verified first."""
-    found = request[VISIT]
-    if found.dataset.upstream is not None:
-        raise UnsupportedOperation("the dataset lies elsewhere and is only kept here")
+    found = request[VISIT].lying_here()
     body = await read_json(request, found.services.settings)
     if set(body) - {"replay"} or not isinstance(body.get("replay", False), bool):
         raise MalformedInput("a gate has one field", expected='{"replay": true} or {}')

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from catalog.undoing import head_to_put_back
 from opendatafabric.did import AccountId, DatasetId
-from opendatafabric.errors import AccessDenied, Conflict, MalformedInput, NotFound, UnsupportedOperation
+from opendatafabric.errors import AccessDenied, Conflict, MalformedInput, NotFound
 from opendatafabric.multihash import Multihash
 from repo_server.body import read_json
 from repo_server.gate import VISIT, Visit
@@ -105,7 +105,7 @@ async def get_reflog(request: web.Request) -> web.StreamResponse:
 )
 async def post_undo(request: web.Request) -> web.StreamResponse:
     """``POST /{dataset}/undo``: the head is what it was before; all that it leads to is there, or nothing happens."""
-    found = _here(request)
+    found = request[VISIT].lying_here()
     services, entry = found.services, found.dataset.entry
     wanted = await _wanted_head(request, services)
     head = await entry.dataset.head()
@@ -135,7 +135,7 @@ async def get_policy(request: web.Request) -> web.StreamResponse:
 )
 async def put_policy(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/policy``: on the answer nobody moves the head by another any more."""
-    found = _here(request)
+    found = request[VISIT].lying_here()
     body = await read_json(request, found.services.settings)
     objects = found.dataset.entry.dataset.writable_objects()
     policy, known = _policy_in(body, found.dataset.entry.id), await read_policy(objects)
@@ -149,13 +149,6 @@ async def put_policy(request: web.Request) -> web.StreamResponse:
 
 def _is_admin(found: Visit) -> bool:
     return found.caller.account is not None and found.caller.account.is_admin
-
-
-def _here(request: web.Request) -> Visit:
-    found = request[VISIT]
-    if found.dataset.upstream is not None:
-        raise UnsupportedOperation("the dataset lies elsewhere and is only kept here")
-    return found
 
 
 async def _wanted_head(request: web.Request, services: Services) -> Multihash | None:

@@ -15,7 +15,7 @@ from catalog.tombstones import Tombstone
 from catalog.transfer_offers import TransferOffer
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, DatasetId
-from opendatafabric.errors import AccessDenied, DatasetNotFound, MalformedInput, UnsupportedOperation
+from opendatafabric.errors import AccessDenied, DatasetNotFound, MalformedInput
 from opendatafabric.names import AccountName, DatasetName
 from repo_server.body import read_json
 from repo_server.dependents import plain_dependents
@@ -96,7 +96,7 @@ _UNMATCHED: Final = (*_ELSEWHERE, HTTPStatus.PRECONDITION_FAILED)
 )
 async def delete_dataset(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}``: out of sight at once; with ``?dryRun=true`` only what depends on it."""
-    found = _own(request)
+    found = request[VISIT].lying_here()
     if _flag(request, "dryRun"):
         return json_response(await plain_dependents(found))
     services, entry = found.services, found.dataset.entry
@@ -111,7 +111,7 @@ async def delete_dataset(request: web.Request) -> web.StreamResponse:
 @describes(Tag.REPOSITORY, json(NamedDataset), refuses=_UNMATCHED, parameters=(_MATCH,), body=Body({JSON: NewName}))
 async def rename_dataset(request: web.Request) -> web.StreamResponse:
     """``PATCH /{dataset}`` with ``{"name"}``: the same dataset under another name."""
-    found = _own(request)
+    found = request[VISIT].lying_here()
     body = await read_json(request, found.services.settings)
     name = DatasetName(_text(body, "name"))
     require_match(request, await found.dataset.entry.dataset.head())
@@ -130,7 +130,7 @@ async def rename_dataset(request: web.Request) -> web.StreamResponse:
 )
 async def offer_dataset(request: web.Request) -> web.StreamResponse:
     """``POST /{dataset}/transfer`` with ``{"to"}``: offered; by an administrator with ``"now"`` given at once."""
-    found, account = _own(request), _account(request)
+    found, account = request[VISIT].lying_here(), _account(request)
     services = found.services
     body = await read_json(request, services.settings)
     receiver = await services.catalog.accounts.find(AccountName(_text(body, "to", "now")))
@@ -147,7 +147,7 @@ async def offer_dataset(request: web.Request) -> web.StreamResponse:
 @describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=_ELSEWHERE)
 async def withdraw_offer(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/transfer``: offered no longer."""
-    found = _own(request)
+    found = request[VISIT].lying_here()
     await found.services.catalog.transfer_offers.withdraw(found.dataset.entry.id)
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
@@ -204,13 +204,6 @@ async def purge_dataset(request: web.Request) -> web.StreamResponse:
     stone = await _deleted_of_caller(request)
     await request.app[SERVICES].lifecycle.purge(stone.dataset_id)
     return web.Response(status=HTTPStatus.NO_CONTENT)
-
-
-def _own(request: web.Request) -> Visit:
-    found = request[VISIT]
-    if found.dataset.upstream is not None:
-        raise UnsupportedOperation("the dataset lies elsewhere and is only kept here")
-    return found
 
 
 def _record(found: Visit) -> DatasetRecord:

@@ -17,7 +17,7 @@ from catalog.permissions import Access
 from catalog.roles import Grant, Holder, Role, find_holder
 from catalog.teams import Team
 from catalog.visibility import Visibility
-from opendatafabric.errors import AccessDenied, NotFound, UnsupportedOperation
+from opendatafabric.errors import AccessDenied, NotFound
 from repo_server.body_forms import JsonBody, read_body
 from repo_server.gate import VISIT, Visit, access_of
 from repo_server.openapi.described import JSON, Body, Tag, describes, empty, json
@@ -69,7 +69,7 @@ async def get_roles(request: web.Request) -> web.StreamResponse:
 @describes(Tag.REPOSITORY, json(GivenRole), refuses=_ELSEWHERE, body=Body({JSON: WantedRole}, {"role": "reader"}))
 async def put_role(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/roles/{holder}``: counts from the next request on."""
-    found = _here(request)
+    found = request[VISIT].lying_here()
     role = Role.from_text((await read_body(request, WantedRole)).role)
     holder = await _holder(request, found)
     await _set(found, holder, role)
@@ -79,7 +79,7 @@ async def put_role(request: web.Request) -> web.StreamResponse:
 @describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=_ELSEWHERE)
 async def delete_role(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/roles/{holder}``: taken away at once."""
-    found = _here(request)
+    found = request[VISIT].lying_here()
     await _set(found, await _holder(request, found), None)
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
@@ -98,7 +98,7 @@ async def get_visibility(request: web.Request) -> web.StreamResponse:
 )
 async def put_visibility(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/visibility``: counts from the next request on."""
-    found = _here(request)
+    found = request[VISIT].lying_here()
     visibility = Visibility.from_text((await read_body(request, WantedVisibility)).visibility)
     await _make_known(found)
     await found.services.catalog.datasets.set_visibility(found.dataset.entry.id, visibility)
@@ -144,13 +144,6 @@ async def _make_known(found: Visit) -> None:
     datasets, entry = found.services.catalog.datasets, found.dataset.entry
     if await datasets.find(entry.id) is None:
         await datasets.put(replace(found.dataset.record, alias=entry.alias))
-
-
-def _here(request: web.Request) -> Visit:
-    found = request[VISIT]
-    if found.dataset.upstream is not None:
-        raise UnsupportedOperation("the dataset lies elsewhere and is only kept here")
-    return found
 
 
 def _plain(grant: Grant) -> GivenRole:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from aiohttp import web
 from typing_extensions import TypedDict
 
-from opendatafabric.errors import AccessDenied, InvalidSignature, MalformedInput, UnsupportedOperation
+from opendatafabric.errors import AccessDenied, InvalidSignature, MalformedInput
 from opendatafabric.head_signature import HandOver, HeadSignature
 from opendatafabric.multihash import Multihash
 from repo_server.body import read_json
@@ -57,9 +57,7 @@ async def get_signatures(request: web.Request) -> web.StreamResponse:
 )
 async def put_signature(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/signatures/{hash}``: kept, before or after that head is pushed."""
-    found = request[VISIT]
-    if found.dataset.upstream is not None:
-        raise UnsupportedOperation("the dataset lies elsewhere and is only kept here")
+    found = request[VISIT].lying_here()
     signature = HeadSignature.read(await read_json(request, found.services.settings))
     objects = found.dataset.entry.dataset.writable_objects()
     policy = await read_policy(objects)

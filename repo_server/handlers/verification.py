@@ -9,7 +9,7 @@ from aiohttp import web
 
 from catalog.jobs import VERIFY, JobId
 from catalog.permissions import Access
-from opendatafabric.errors import NotFound, UnsupportedOperation
+from opendatafabric.errors import NotFound
 from repo_server.event_stream import StreamedState, send_states
 from repo_server.gate import VISIT, Visit, access_of
 from repo_server.openapi.described import STRING, Answer, Parameter, Tag, describes, empty, json
@@ -23,9 +23,7 @@ _STREAM: Final = Answer({"text/event-stream": STRING}, says="events called `stat
 @describes(Tag.REPOSITORY, json(RunState, HTTPStatus.ACCEPTED), refuses=(HTTPStatus.NOT_IMPLEMENTED,), shown=True)
 async def post_verify(request: web.Request) -> web.StreamResponse:
     """``POST /{dataset}/verify``: the address of a run. One that waits or goes on already is the one."""
-    found = request[VISIT]
-    if found.dataset.upstream is not None:
-        raise UnsupportedOperation("the dataset lies elsewhere and is only kept here", hint="ask where it lies")
+    found = request[VISIT].lying_here()
     account = found.caller.account
     assert account is not None  # whoever may write is known
     jobs = found.services.catalog.jobs

@@ -158,6 +158,9 @@ async def test_nothing_is_written_to_what_lies_elsewhere(pair: Pair) -> None:
     sent = f"/alice/weather/data/{hash_of(SMALL, pair.chain)}"
     assert (await pair.here.ask("PUT", sent, who="alice", data=SMALL)).status == 403
     assert (await pair.here.ask("PUT", sent, who="root", data=SMALL)).status == 501
+    for rest, body in (("roles/bob", b'{"role": "reader"}'), ("visibility", b'{"visibility": "private"}')):
+        place, headers = f"/alice/weather/{rest}", {"Content-Type": "application/json"}
+        assert (await pair.here.ask("PUT", place, who="root", data=body, headers=headers)).status == 501
 
 
 async def test_other_bytes_than_were_asked_for_are_not_passed_on(pair: Pair) -> None:
