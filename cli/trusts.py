@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from catalog.catalog import open_catalog
-from catalog.publishers import Publisher, Trust
+from catalog.publishers import Trust
 from cli.catalogs import settings_for
 from cli.credentials import headers_for
 from cli.datasets import opened_repository
@@ -13,7 +13,7 @@ from cli.server_calls import asked
 from cli.server_reports import located_on_server
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.errors import MalformedInput
-from repo_server.moments import moment
+from repo_server.publisher_states import plain_publisher
 
 KNOWN_ISSUERS = {"github": "https://token.actions.githubusercontent.com", "gitlab": "https://gitlab.com"}
 
@@ -43,7 +43,7 @@ async def add_trust(ref: str, repository: str, trust: Trust) -> dict[str, Any]:
         record = await catalog.datasets.find(entry.id)
         if record is None:
             raise MalformedInput(f"the catalog does not know {ref} yet", hint="odf reindex, or start the server once")
-        return _plain(await catalog.publishers.add(entry.id, record.owner_id, trust))
+        return plain_publisher(await catalog.publishers.add(entry.id, record.owner_id, trust))
 
 
 async def list_trusts(ref: str, repository: str) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ async def list_trusts(ref: str, repository: str) -> list[dict[str, Any]]:
         return list((await asked("GET", url, headers=headers_for(url)))["publishers"])
     async with open_catalog(settings_for(repository).database_url) as catalog, opened_repository(repository) as opened:
         entry = await opened.find(parse_dataset_ref(ref))
-        return [_plain(each) for each in await catalog.publishers.of(entry.id)]
+        return [plain_publisher(each) for each in await catalog.publishers.of(entry.id)]
 
 
 async def remove_trust(ref: str, repository: str, publisher_id: str) -> None:
@@ -71,14 +71,3 @@ async def remove_trust(ref: str, repository: str, publisher_id: str) -> None:
 
 def _url(location: str) -> str:
     return f"{location.rstrip('/')}/publishers"
-
-
-def _plain(publisher: Publisher) -> dict[str, Any]:
-    trust = publisher.trust
-    return {
-        "id": publisher.id,
-        "issuer": trust.issuer,
-        "audience": trust.audience,
-        "claims": dict(trust.claims),
-        "createdAt": moment(publisher.created_at),
-    }

@@ -44,12 +44,14 @@ class EventFeed:
         version = self._version()
         if version is not None and version == self._seen:
             return
-        newest = await self._events.newest() if self._newest is None else self._newest
+        before = self._newest
+        newest = await self._events.newest() if before is None else before
         while found := await self._events.after(newest):
             self._recent.extend(found)
             newest = found[-1].id
         self._newest, self._seen = newest, version
-        self.wake_all()
+        if newest != before:
+            self.wake_all()
 
     def wake_all(self) -> None:
         """Have all who wait look up."""
@@ -62,14 +64,17 @@ class EventFeed:
 
     async def after(self, number: int, *, patience_s: float) -> Sequence[Event]:
         """What came after the event of that number, oldest first; it may be nothing, after ``patience_s`` at most."""
-        if self._newest is None:
-            await self.look()
-        if number >= (self._newest or 0):
+        if not self._has_after(number):
             try:
                 async with asyncio.timeout(patience_s):
                     await self._news.wait()
             except TimeoutError:
                 return ()
+        if not self._has_after(number):
+            return ()
         if self._recent and self._recent[0].id <= number + 1:
             return [each for each in self._recent if each.id > number]
         return await self._events.after(number)
+
+    def _has_after(self, number: int) -> bool:
+        return self._newest is not None and number < self._newest

@@ -8,15 +8,15 @@ from typing import Any, Final, NotRequired
 from aiohttp import web
 from typing_extensions import TypedDict
 
-from catalog.publishers import Publisher, Trust
+from catalog.publishers import Trust
 from opendatafabric.errors import MalformedInput
 from repo_server.auditing import tell, whose
 from repo_server.body import Form, read_form, read_json
 from repo_server.gate import VISIT
-from repo_server.moments import moment
 from repo_server.oidc.exchange import exchanged
 from repo_server.openapi.described import FORM, JSON, Body, Tag, describes, empty, json
 from repo_server.problems import json_response
+from repo_server.publisher_states import plain_publisher
 from repo_server.services import SERVICES
 
 EXCHANGE_PATH: Final = "/platform/token/exchange"
@@ -74,7 +74,7 @@ async def get_publishers(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/publishers``."""
     found = request[VISIT]
     known = await found.services.catalog.publishers.of(found.dataset.entry.id)
-    return json_response({"publishers": [_shown(each) for each in known]})
+    return json_response({"publishers": [plain_publisher(each) for each in known]})
 
 
 @describes(Tag.REPOSITORY, json(PublisherShown, HTTPStatus.CREATED), body=Body({JSON: PublisherWanted}, _EXAMPLE))
@@ -85,7 +85,7 @@ async def post_publisher(request: web.Request) -> web.StreamResponse:
     account = found.caller.account
     assert account is not None  # nobody else is let through
     made = await found.services.catalog.publishers.add(found.dataset.entry.id, account.id, trust)
-    return json_response(_shown(made), status=HTTPStatus.CREATED)
+    return json_response(plain_publisher(made), status=HTTPStatus.CREATED)
 
 
 @describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT))
@@ -140,14 +140,3 @@ def _trust_in(body: dict[str, object]) -> Trust:
 
 def _texts(claims: Any) -> dict[str, str]:
     return dict(claims)
-
-
-def _shown(publisher: Publisher) -> dict[str, Any]:
-    trust = publisher.trust
-    return {
-        "id": publisher.id,
-        "issuer": trust.issuer,
-        "audience": trust.audience,
-        "claims": dict(trust.claims),
-        "createdAt": moment(publisher.created_at),
-    }
