@@ -1,4 +1,4 @@
-"""The maxima of engines that run elsewhere, and of what is known of all of them, as ``limits.py`` has the others."""
+"""Of engines: of those that run elsewhere, and of what is known of all of them."""
 
 from __future__ import annotations
 

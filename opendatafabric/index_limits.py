@@ -1,4 +1,4 @@
-"""Limits of what the catalog repeats of chains; see ``limits.py``."""
+"""Of the index: of what the catalog repeats of chains."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every maximum of the system: a name, a unit in the name, a reason. Nothing here is read from the environment.
+"""Of the format, of transfers and stores: a name, a unit in the name, a reason. Nothing is read from the environment.
 
-Those of polled sources are in ``source_limits.py``, those of reports in ``report_limits.py``, those of a server that
-strangers use in ``server_limits.py``."""
+The maxima of one subject each lie in the modules beside this one that are called ``…_limits.py``; the part before the
+colon is what the page of limits calls them."""
 
 from __future__ import annotations
 

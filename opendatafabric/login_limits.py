@@ -1,4 +1,4 @@
-"""Maxima of logins: a name, a unit in the name, a reason, as in ``limits.py``."""
+"""Of logins: of passwords, of devices and of issuers of identities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maxima of queries over datasets, and of looks at their records."""
+"""Of queries: over datasets, and of looks at their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maxima of verification reports, with unit and reason."""
+"""Of reports: of what a verification writes and keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maxima of a server that strangers use, besides those of ``limits.py``: a name, a unit in the name, a reason."""
+"""Of servers that strangers use: of what they may ask and send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The maxima of sources and of the files they give, as ``limits.py`` has those of everything else."""
+"""Of sources: of polled ones, and of the files they give."""
 
 from __future__ import annotations
 

@@ -28,7 +28,6 @@ from repo_server.background.indexing import Indexing
 from repo_server.background.mirror import MirrorPlace, MirrorRunner
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
 from repo_server.background.worker import WorkerProcess
-from repo_server.challenges import challenge
 from repo_server.config import Settings
 from repo_server.connections import CountingRunner
 from repo_server.cors import open_to_origins
@@ -77,7 +76,6 @@ def create_app(settings: Settings, *, engine: Engine | None = None) -> web.Appli
     application = web.Application(middlewares=[around])
     add_routes(application, settings.tenancy, with_ipfs=settings.ipfs_provider)
     application.cleanup_ctx.append(_services(settings, engine or _engine(settings)))
-    application.on_response_prepare.append(challenge)
     application.on_response_prepare.append(open_to_origins)
     application.on_shutdown.append(_end_conversations)
     if settings.tracing:

@@ -17,9 +17,8 @@ _UNQUOTABLE: Final = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 _CHARS_MAX: Final = 200
 
 
-async def challenge(request: web.Request, response: web.StreamResponse) -> None:
-    """Add the header to an answer that is 401 and has none; runs when headers are about to be sent, or before what the
-    answer says is made a page."""
+def challenge(request: web.Request, response: web.StreamResponse) -> None:
+    """Add the header to an answer that is 401 and has none, before what the answer says is made a page."""
     if response.status != HTTPStatus.UNAUTHORIZED or hdrs.WWW_AUTHENTICATE in response.headers:
         return
     error = "invalid_token" if hdrs.AUTHORIZATION in request.headers else "invalid_request"

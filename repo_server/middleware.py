@@ -45,7 +45,7 @@ async def around(request: web.Request, handler: Handler) -> web.StreamResponse:
     auditing.begin(request, request_id)
     try:
         response = await _answered(request, handler, request_id)
-        await challenge(request, response)
+        challenge(request, response)
         response = as_page(request, response)
         status = response.status
         if not response.prepared:

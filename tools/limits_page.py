@@ -7,12 +7,14 @@ answered beyond it.
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import itertools
+import pkgutil
 from types import ModuleType
 from typing import Final
 
-from opendatafabric import engine_limits, limits, report_limits, server_limits, source_limits
+import opendatafabric
 from repo_server.config import Settings
 from repo_server.rate_limits import LOGINS_OF_NAME
 from tests.source_tree import ROOT
@@ -44,6 +46,17 @@ SETTINGS: Final = {
     "connections_max": "the connection is closed",
     "connections_per_address_max": "the connection is closed",
     "ingest_s_max": "413 `limit-exceeded`",
+    "queries_at_once": "503 `engine-unavailable`, `Retry-After`",
+    "query_s_max": "413 `limit-exceeded`",
+    "query_memory_bytes_max": "413 `limit-exceeded`",
+    "query_rows_max": "413 `limit-exceeded`",
+    "query_answer_bytes_max": "413 `limit-exceeded`",
+    "query_fetch_bytes_max": "413 `limit-exceeded`",
+    "downloads_at_once": "the others wait",
+    "download_s_max": "413 `limit-exceeded`",
+    "downloads_bytes_max": "what was not used for longest is removed",
+    "listeners_at_once": "503 `server-busy`, `Retry-After`",
+    "token_days_max": "400 `malformed-input`",
     "job_s_max": "the job has failed",
     "spark_memory_bytes_max": "the job has failed, `limit-exceeded`",
     "spark_jobs_per_engine": "the engine is started anew",
@@ -77,20 +90,19 @@ back every tenth of a second, and all 600 may be used at once. Under one name {L
 fail, from all addresses: more than one address may make, so that it can lock nobody out. A login that succeeds costs
 nothing.
 """
-_SECTIONS: Final[dict[str, ModuleType]] = {
-    "Of the format, of transfers and stores": limits,
-    "Of servers that strangers use": server_limits,
-    "Of sources": source_limits,
-    "Of engines": engine_limits,
-    "Of reports": report_limits,
-}
 _KIB: Final = 1024
+
+
+def modules() -> list[ModuleType]:
+    """Where limits stand: ``limits.py``, then those of one subject each."""
+    names = [each.name for each in pkgutil.iter_modules(opendatafabric.__path__) if each.name.endswith("limits")]
+    return [importlib.import_module(f"opendatafabric.{name}") for name in sorted(names, key=_last_word_first)]
 
 
 def page() -> str:
     """The whole page."""
     rows = "".join(_setting_row(name, beyond) for name, beyond in SETTINGS.items())
-    return _HEAD + rows + _MORE + "".join(_section(title, module) for title, module in _SECTIONS.items())
+    return _HEAD + rows + _MORE + "".join(map(_section, modules()))
 
 
 def _setting_row(name: str, beyond: str) -> str:
@@ -99,9 +111,14 @@ def _setting_row(name: str, beyond: str) -> str:
     return f"| `ODF_{name.upper()}` | {_value(name, field.default)} | {description} | {beyond} |\n"
 
 
-def _section(title: str, module: ModuleType) -> str:
+def _section(module: ModuleType) -> str:
+    title = str(module.__doc__).partition(":")[0]
     rows = "".join(f"| `{name}` | {_value(name, getattr(module, name))} | {why} |\n" for name, why in _reasons(module))
     return f"\n## {title}\n\n| Limit | Is | Why |\n|---|---|---|\n{rows}"
+
+
+def _last_word_first(name: str) -> list[str]:
+    return name.split("_")[::-1]
 
 
 def _reasons(module: ModuleType) -> list[tuple[str, str]]:

@@ -7,17 +7,9 @@ import inspect
 
 import pytest
 
-from opendatafabric import (
-    engine_limits,
-    index_limits,
-    limits,
-    login_limits,
-    report_limits,
-    server_limits,
-    source_limits,
-)
+from tools.limits_page import modules
 
-MODULES = (engine_limits, index_limits, limits, login_limits, report_limits, server_limits, source_limits)
+MODULES = modules()
 LINES = [line for module in MODULES for line in ast.parse(inspect.getsource(module)).body]
 NAMES = [line.target.id for line in LINES if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)]
 UNITS = {"BYTES", "KIB", "CHARS", "S", "DEPTH", "COUNT"}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pydantic import ValidationError
 
 from pipeline.engine_contract.elsewhere import EngineAddress, EngineImage
 from repo_server.config import Settings, environment_of
+from tools.limits_page import SETTINGS as LIMITING
 
 
 def test_engines_are_named_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +33,8 @@ def test_a_child_has_the_settings_of_its_parent_also_those_with_names_in_them(
     child = Settings()
     assert child.engines == settings.engines
     assert child.ethereum_nodes == settings.ethereum_nodes
+
+
+def test_every_setting_that_is_a_limit_says_what_is_answered_beyond_it() -> None:
+    limiting = {name for name in Settings.model_fields if re.search("_(max|at_once|per_)", name)}
+    assert limiting <= set(LIMITING), "add it to tools/limits_page.py"
