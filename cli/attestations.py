@@ -16,19 +16,19 @@ from catalog.attestations import KeptAttestation
 from catalog.catalog import Catalog
 from cli.bulk import read_file
 from cli.catalogs import catalog_of
-from cli.credentials import headers_for, origin_of
 from cli.datasets import is_address, opened, opened_repository
+from opendatafabric.attestation.document import KEYS_PATH, TrustedKey, read_key_document
+from opendatafabric.attestation.dsse import Envelope, envelope_of
+from opendatafabric.attestation.keys import PublicKey
+from opendatafabric.attestation.policy import Judgement, judge
+from opendatafabric.attestation.statement import verification_in
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import InvalidSignature, MalformedInput
 from opendatafabric.limits import ATTESTATIONS_BYTES_MAX
 from repo_server.attestation_states import plain_attestations
 from storage.http.answer import HttpFolder
-from verify.attestation.document import KEYS_PATH, TrustedKey, read_key_document
-from verify.attestation.dsse import Envelope, envelope_of
-from verify.attestation.keys import PublicKey
-from verify.attestation.policy import Judgement, judge
-from verify.attestation.statement import verification_in
+from sync.credentials import headers_for, origin_of
 
 _LIST: Final = "attestations"
 _DID_KEY: Final = "did:key:"

@@ -13,9 +13,9 @@ from typing import Any, Final
 import aiohttp
 from yarl import URL
 
-from cli.server_calls import TIMEOUT, answer_of
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, ProtocolViolation
 from opendatafabric.login_limits import DEVICE_LOGIN_S, DEVICE_POLL_S
+from sync.server_calls import TIMEOUT, answer_of
 
 CLIENT_ID: Final = "odf"
 _BEGIN: Final = "platform/token/device/authorization"

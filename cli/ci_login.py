@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from yarl import URL
 
-from cli.server_calls import asked
 from opendatafabric.errors import AuthenticationRequired, ProtocolViolation
 from repo_server.config import allowed_variables
+from sync.server_calls import asked
 
 ID_TOKEN: Final = "ODF_ID_TOKEN"
 """Where a run keeps its token, on systems that put it into a variable of the job's choice."""

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import aiohttp
 
-from cli.credentials import headers_for
 from cli.ipfs import ipfs_access
 from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
@@ -22,6 +21,7 @@ from storage.open import CAR_SUFFIX, Connection, local_folder, open_dataset, ope
 from storage.repositories import DatasetRepository
 from storage.repository import Repository
 from storage.s3.location import SCHEMES
+from sync.credentials import headers_for
 
 
 @dataclass(frozen=True, slots=True)

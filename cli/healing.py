@@ -8,10 +8,10 @@ from typing import Annotated, Final
 import aiohttp
 import typer
 
-from cli.credentials import headers_for
 from opendatafabric.dataset_ref import DatasetAlias
 from storage.open import Connection, open_objects
 from storage.protocols import ObjectReader
+from sync.credentials import headers_for
 from sync.remote import parse_remote
 
 ALIAS: Final = "{alias}"

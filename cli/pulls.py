@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 
 import aiohttp
 
-from cli.credentials import token_for
 from cli.output import print_json, print_table
 from cli.polls import PollOptions, poll_and_print, polls
 from cli.progress import progress_bars
@@ -21,6 +20,7 @@ from storage.dataset_config import Direction, remotes_of
 from storage.ipfs.access import IpfsAccess
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
+from sync.credentials import token_for
 from sync.pull import pull_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.transfer import RepositoryTarget, TransferOptions, TransferResult

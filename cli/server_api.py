@@ -9,7 +9,6 @@ from typing import Any, Final
 import aiohttp
 import orjson
 
-from cli.credentials import headers_for
 from opendatafabric.errors import (
     AccessDenied,
     AuthenticationRequired,
@@ -22,6 +21,7 @@ from opendatafabric.errors import (
 )
 from opendatafabric.limits import BODY_BUFFER_BYTES, READ_CHUNK_BYTES
 from storage.reading import joined
+from sync.credentials import headers_for
 
 _FAMILIES: Final[dict[int, type[OdfError]]] = {
     400: MalformedInput,

@@ -8,10 +8,10 @@ from typing import Any
 import aiohttp
 import orjson
 
-from cli.credentials import headers_for
 from opendatafabric.errors import MalformedInput, OdfError, PeerUnavailable, error_from
 from opendatafabric.limits import BODY_BUFFER_BYTES, HTTP_CONNECT_S_MAX, HTTP_SILENCE_S_MAX, READ_CHUNK_BYTES
 from storage.reading import joined
+from sync.credentials import headers_for
 
 _TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=HTTP_CONNECT_S_MAX, sock_read=HTTP_SILENCE_S_MAX)
 

@@ -7,13 +7,13 @@ from typing import Any, Final
 import aiohttp
 import orjson
 
-from cli.credentials import headers_for
 from cli.datasets import Located, is_address, is_server, locate
 from opendatafabric.errors import MalformedInput
 from opendatafabric.layout import REPORTS
 from opendatafabric.multihash import Multihash
 from opendatafabric.report_limits import REPORT_BYTES_MAX
 from storage.http.answer import HttpFolder
+from sync.credentials import headers_for
 
 _REPORT_FIELDS: Final = {"report": str, "endedAt": str, "verdict": str, "replayed": bool}
 _SPAN_FIELDS: Final = {"verdict": str, "firstSeen": str, "lastSeen": str, "reports": int}

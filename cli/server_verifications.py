@@ -10,7 +10,6 @@ from typing import Any, Final
 import aiohttp
 import orjson
 
-from cli.credentials import headers_for
 from cli.datasets import Located
 from cli.server_reports import located_on_server
 from opendatafabric.errors import AccessDenied, MalformedInput, UnsupportedOperation
@@ -20,6 +19,7 @@ from storage.backoff import retried
 from storage.http.answer import HttpFolder, Manners
 from storage.progress import Progress
 from storage.reading import joined
+from sync.credentials import headers_for
 from verify.report import Verdict
 
 ASK_AGAIN_S: Final = 2.0

@@ -7,13 +7,13 @@ from typing import Any
 from catalog.catalog import open_catalog
 from catalog.publishers import Trust
 from cli.catalogs import settings_for
-from cli.credentials import headers_for
 from cli.datasets import opened_repository
-from cli.server_calls import asked
 from cli.server_reports import located_on_server
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.errors import MalformedInput
 from repo_server.publisher_states import plain_publisher
+from sync.credentials import headers_for
+from sync.server_calls import asked
 
 KNOWN_ISSUERS = {"github": "https://token.actions.githubusercontent.com", "gitlab": "https://gitlab.com"}
 

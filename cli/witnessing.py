@@ -16,10 +16,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
-from cli.credentials import token_file
 from cli.datasets import connected, locate
 from opendatafabric.errors import MalformedIdentifier, StorageError
 from opendatafabric.multihash import Multihash
+from sync.credentials import token_file
 from verify.witness import ALARMS, Look, Seen, Shown, witness
 
 

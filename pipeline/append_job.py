@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from opendatafabric.data.event_schema import arrow_schema
 from pipeline.changes_file import write_changes
 from pipeline.ingest_request import IngestAnswer, IngestRequest, RowCounts
 from pipeline.merge.context import merge_context
 from pipeline.merge.time_order import OutOfTimeOrderError, already_in_order, put_in_order
-from pipeline.prepared import arrow_schema, prepare
+from pipeline.prepared import prepare
 from pipeline.preprocess import preprocessed
 from pipeline.readers import read_pieces
 

@@ -10,14 +10,14 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from opendatafabric.chain.objects import ObjectFile, ObjectKind, objects_of
 from opendatafabric.chain.rules.add_data import checkpoint_hash
 from opendatafabric.chain.state import ChainState
 from opendatafabric.codec.block_codec import encode_block
 from opendatafabric.data.vocabulary import DatasetVocabulary
-from opendatafabric.errors import ChainError, RefNotFound, UnsupportedVersion
+from opendatafabric.errors import ChainError, RefNotFound
 from opendatafabric.instant import Instant
 from opendatafabric.limits import OBJECT_BYTES_MAX, READ_CHUNK_BYTES
 from opendatafabric.metadata.block import HashedBlock, MetadataBlock
@@ -28,15 +28,13 @@ from opendatafabric.metadata.events import (
     Seed,
     SetDataSchema,
     SetVocab,
-    UnknownEvent,
+    known_event,
 )
 from opendatafabric.metadata.slices import SourceState
 from opendatafabric.multihash import Multihash
 from pipeline.ingest_request import IngestAnswer
 from storage.dataset import Dataset, object_key
 from storage.quarantine import receive_object
-
-Event = TypeVar("Event")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +242,3 @@ async def _pieces(path: Path) -> AsyncIterator[bytes]:
             yield piece
     finally:
         file.close()
-
-
-def known_event(event: Event | UnknownEvent, kind: type[Event]) -> Event:
-    """The event, if this version can read it; ``UnsupportedVersion`` if not."""
-    if not isinstance(event, kind):
-        raise UnsupportedVersion(f"the dataset has a {kind.__name__} of a newer version", hint="update this software")
-    return event

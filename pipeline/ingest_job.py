@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 
 import pyarrow as pa
 
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.metadata.sources import MergeStrategyAppend
 from pipeline.append_job import OpenSession, append_slice
 from pipeline.changes_file import count_changes, first_schema, write_changes
@@ -20,7 +21,7 @@ from pipeline.ingest_request import SPOILED, IngestAnswer, IngestRequest, RowCou
 from pipeline.jobs import JobContext, JsonObject
 from pipeline.merge import Merged, merge_records, takes_op
 from pipeline.merge.context import merge_context
-from pipeline.prepared import arrow_schema, prepare
+from pipeline.prepared import prepare
 from pipeline.preprocess import preprocessed
 from pipeline.projection.projection import Projection
 from pipeline.projection.runs import SpoiledRunError

@@ -6,13 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from opendatafabric.data.arrow_schema import read_legacy_schema
 from opendatafabric.data.arrow_storage import storage_type, without_views
-from opendatafabric.data.odf_schema import odf_schema_to_arrow
 from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import IncompatibleSchema
-from opendatafabric.metadata.events import SetDataSchema
 from pipeline.declared import kind_of
 
 
@@ -36,15 +33,6 @@ def prepare(
     if in_force is not None:
         _check_compatible(data_fields(records.schema, vocabulary), data_fields(in_force, vocabulary))
     return records
-
-
-def arrow_schema(event: SetDataSchema) -> pa.Schema:
-    """The schema that records of a dataset have, text and bytes in their plain layout."""
-    schema = (
-        read_legacy_schema(event.raw_arrow_schema or b"") if event.schema is None else odf_schema_to_arrow(event.schema)
-    )
-    plain: pa.Schema = without_views(schema.empty_table()).schema
-    return plain
 
 
 def data_fields(schema: pa.Schema, vocabulary: DatasetVocabulary) -> list[pa.Field]:

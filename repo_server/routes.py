@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 
 from catalog.permissions import Access
 from catalog.scopes import Scope
+from opendatafabric.attestation.document import KEYS_PATH
 from repo_server.account_routes import ACCOUNT_ROUTES
 from repo_server.auditing import AUDITED_AS, Audited, usual
 from repo_server.config import Tenancy
@@ -56,7 +57,6 @@ from repo_server.repeating import Repeats, once
 from repo_server.role_routes import ROLE_ROUTES
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
-from verify.attestation.document import KEYS_PATH
 
 _SENDING: Final = OfDataset(Access.WRITE, pending=True)
 _SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_PUSH)

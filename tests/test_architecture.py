@@ -15,7 +15,7 @@ from tests.source_tree import FLOORS, ROOT, python_files, text_of
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "base"}
 ENVIRONMENT_READERS = {
     Path("repo_server/config.py"): "the settings of the server",
-    Path("cli/credentials.py"): "where the token file lies (XDG_CONFIG_HOME)",
+    Path("sync/credentials.py"): "where the token file lies (XDG_CONFIG_HOME)",
 }
 WHOLE_TREE = pytest.mark.parametrize("path", python_files(*FLOORS), ids=str)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from xml.etree import ElementTree
 
+from opendatafabric.attestation.verdict import Verdict as Verdict  # noqa: PLC0414  with the report it is of
 from opendatafabric.did import DatasetId
 from opendatafabric.limits import FINDINGS_MAX
 from opendatafabric.multihash import Multihash
@@ -27,15 +28,6 @@ class Severity(Enum):
     """Something could not be looked at: nothing is known about it."""
     WARNING = "warning"
     """Odd, but allowed."""
-
-
-class Verdict(Enum):
-    """The outcome for the whole dataset."""
-
-    VALID = "valid"
-    INVALID = "invalid"
-    ERROR = "error"
-    """No damage was found, but not everything could be checked."""
 
 
 class Check(Enum):

@@ -14,10 +14,10 @@ from cli.commands.verify import EXIT_CODES
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, RepositoryOption
 from cli.output import print_json, print_line, print_table
+from opendatafabric.attestation.document import key_document
+from opendatafabric.attestation.policy import Agreement, Judgement
 from opendatafabric.errors import NotFound
-from verify.attestation.document import key_document
 from verify.attestation.node_key import node_key, published_keys, rotate_node_key
-from verify.attestation.policy import Agreement, Judgement
 
 IS_GROUP = True
 app = typer.Typer(

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 import aiohttp
 import typer
 
-from cli.credentials import token_for
 from cli.datasets import is_address, is_server, locate, repository_at
 from cli.ingests import instant_option, now_or, print_answer, print_outcome
 from cli.meter import Meter
@@ -29,6 +28,7 @@ from pipeline.ingest import Given, ingest
 from pipeline.push_sources import media_type_of_format, push_source
 from storage.progress import BYTES
 from storage.repository import DatasetEntry
+from sync.credentials import token_for
 from sync.send_file import FileToSend, ingest_at_server
 
 

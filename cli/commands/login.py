@@ -10,10 +10,10 @@ import typer
 
 from cli.browser_login import open_page, token_by_browser
 from cli.ci_login import token_of_run
-from cli.credentials import origin_of, save_token
 from cli.options import AsJson
 from cli.output import print_json, print_line, print_note
 from opendatafabric.errors import AuthenticationRequired
+from sync.credentials import origin_of, save_token
 
 
 def command(

@@ -12,7 +12,6 @@ import typer
 
 from catalog.mirrors import ON_CHANGE, Direction, Mirror, MirroredDataset, NewMirror
 from cli.catalogs import catalog_of, settings_for
-from cli.credentials import token_for
 from cli.exit_codes import ExitCode
 from cli.ipfs import ipfs_access
 from cli.options import AsJson, RepositoryOption
@@ -26,6 +25,7 @@ from repo_server.mirror_states import plain_mirror
 from repo_server.moments import moment
 from storage.cron import next_strike
 from storage.open import open_repository
+from sync.credentials import token_for
 from sync.mirror import MirrorTools, push_kind
 from sync.remote import parse_remote
 

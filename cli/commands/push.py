@@ -10,7 +10,6 @@ from typing import Annotated, Final
 import aiohttp
 import typer
 
-from cli.credentials import token_for
 from cli.datasets import locate, opened
 from cli.mirrors import publish
 from cli.options import AsJson, RepositoryOption
@@ -21,6 +20,7 @@ from cli.transfers import print_mirrored, print_transfer
 from storage.dataset_config import Direction
 from storage.ipfs.rpc import SCHEMES
 from storage.open import local_folder, scheme_of
+from sync.credentials import token_for
 from sync.push import push_dataset
 from sync.remote import RemoteLocation, parse_remote
 from sync.smart.messages import Visibility as WireVisibility

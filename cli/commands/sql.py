@@ -18,16 +18,18 @@ from cli.ingests import instant_option
 from cli.options import AsAt, AsJson, AsOf, RepositoryOption, State
 from cli.output import print_json, print_line, stdout_for_records
 from cli.record_files import RecordFormat, format_of, new_file, write_records
-from cli.server_queries import ARROW, JSON, ROWS_MAX, answer_into, check_answer, check_at_server
 from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.limits import QUERY_MEMORY_BYTES_MAX
 from opendatafabric.multihash import Multihash
+from opendatafabric.query_proof import check_answer
 from pipeline.query.prepare import Asked, prepare_query
 from pipeline.query.process import running_query
 from pipeline.query.request import USUAL_LIMITS, QueryLimits, QueryRequest
-from pipeline.reading.state import Wanted
 from storage.dataset import Dataset
+from storage.records.state import Wanted
+from sync.credentials import headers_for
+from sync.server_queries import ARROW, JSON, ROWS_MAX, answer_into, check_at_server
 
 _MEBIBYTE = 1024 * 1024
 
@@ -123,11 +125,12 @@ def _ask_server(
 ) -> None:
     with tempfile.TemporaryFile() as answer:
         if proof is None:
-            asyncio.run(answer_into(answer, repository, question, accept=ARROW))
+            asyncio.run(answer_into(answer, repository, question, accept=ARROW, headers=headers_for(repository)))
             with pa.ipc.open_stream(answer) as records:
                 write_records(records.schema, records, record_format, sink)
             return
-        asyncio.run(answer_into(answer, repository, {**question, "include": ["Proof"]}, accept=JSON))
+        proved = {**question, "include": ["Proof"]}
+        asyncio.run(answer_into(answer, repository, proved, accept=JSON, headers=headers_for(repository)))
         raw = answer.read()
     check_answer(raw)
     with new_file(proof) as kept:
@@ -140,7 +143,7 @@ def _check(path: Path, repository: str, *, as_json: bool) -> None:
     raw = path.read_bytes()
     signer = check_answer(raw)
     if is_server(repository):
-        asyncio.run(check_at_server(repository, raw, signer))
+        asyncio.run(check_at_server(repository, raw, signer, headers_for(repository)))
     if as_json:
         print_json({"signer": signer, "askedAgain": is_server(repository)})
     else:

@@ -19,12 +19,12 @@ from cli.output import print_json, print_note, print_table
 from cli.records import cell, operation_cell
 from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
-from pipeline.reading.moment import KnownRecords, Moment, known_records
-from pipeline.reading.records import records
-from pipeline.reading.slice_files import place_slice
-from pipeline.reading.state import Wanted
 from pipeline.reading.text_values import json_rows, text_rows
 from storage.dataset import Dataset
+from storage.records.moment import KnownRecords, Moment, known_records
+from storage.records.records import records
+from storage.records.slice_files import place_slice
+from storage.records.state import Wanted
 
 
 def command(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from opendatafabric.did import DatasetId
+from opendatafabric.errors import UnsupportedVersion
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.annotations import Attachments
 from opendatafabric.metadata.data_schema import DataSchema
@@ -167,3 +168,12 @@ MetadataEvent = (
 """Members in the order of their union ids, from 1."""
 
 DataEvent = AddData | ExecuteTransform
+
+Event = TypeVar("Event")
+
+
+def known_event(event: Event | UnknownEvent, kind: type[Event]) -> Event:
+    """The event, if this version can read it; ``UnsupportedVersion`` if not."""
+    if not isinstance(event, kind):
+        raise UnsupportedVersion(f"the dataset has a {kind.__name__} of a newer version", hint="update this software")
+    return event

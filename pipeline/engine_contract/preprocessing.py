@@ -17,6 +17,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.errors import ProtocolViolation
 from opendatafabric.limits import JOB_S_MAX
 from opendatafabric.metadata.engine_messages import RawQueryRequest, RawQueryResponseSuccess
@@ -26,7 +27,6 @@ from pipeline.engine_contract.elsewhere import EnginePlace, EnginesElsewhere
 from pipeline.ingest import JOB, Engine
 from pipeline.ingest_request import SPOILED, IngestAnswer, IngestRequest, RowCounts
 from pipeline.merge import takes_op
-from pipeline.prepared import arrow_schema
 from pipeline.worker_place import JobFolders
 
 READ_JOB: Final = "read-source"

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from opendatafabric.data.arrow_schema import arrow_schema_to_odf
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.data.logical_hash import logical_hash_parquet
 from opendatafabric.data.slice_format import check_slice_schema, first_wrong_offset
 from opendatafabric.dataset_ref import DatasetAlias
@@ -30,12 +31,11 @@ from pipeline.engine_contract.client import ask
 from pipeline.engine_contract.methods import TRANSFORM
 from pipeline.engine_contract.reached import ReachedEngine
 from pipeline.ingest_request import IngestAnswer, RowCounts
-from pipeline.prepared import arrow_schema
-from pipeline.reading.slice_files import hash_of_file
 from pipeline.transform.made import MadeStep, checkpoint_in
 from pipeline.transform.output import evolved
 from pipeline.transform.plan import PlannedInput, TransformPlan
 from pipeline.transform.request import GivenInput, Memory, TransformRequest
+from storage.records.slice_files import hash_of_file
 
 T = TypeVar("T")
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from opendatafabric.data.changelog import OperationType, check_operations
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.instant import Instant
 from pipeline.ingest_request import milliseconds_of
-from pipeline.prepared import arrow_schema
 from pipeline.transform.input_block import InputBlock
 from pipeline.transform.records import new_records
 from pipeline.transform.request import GivenInput

@@ -12,10 +12,10 @@ from opendatafabric.metadata.slices import OffsetInterval
 from pipeline.query.answer_form import FileKind
 from pipeline.query.json_answer import write_json
 from pipeline.query.request import QueryRequest, QueryTable, RecordsWanted
-from pipeline.reading.moment import schema_of
-from pipeline.reading.records import records
-from pipeline.reading.state import Wanted
 from pipeline.reading.writers import FileFormat, write_file
+from storage.records.moment import schema_of
+from storage.records.records import records
+from storage.records.state import Wanted
 
 
 class Answer(Protocol):

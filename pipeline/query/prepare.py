@@ -15,11 +15,11 @@ from opendatafabric.multihash import Multihash
 from opendatafabric.query_limits import QUERY_DATASETS_MAX
 from pipeline.query.request import USUAL_LIMITS, QueryLimits, QueryRequest, QueryTable, RecordsWanted
 from pipeline.query.table_names import TableName, table_names
-from pipeline.reading.moment import KnownHeads, KnownRecords, Moment, known_records
-from pipeline.reading.slice_files import AS_PROVED, Placing, place_slices
-from pipeline.reading.state import CHANGELOG, Wanted
 from pipeline.sql_text import line_and_column
 from storage.dataset import Dataset
+from storage.records.moment import KnownHeads, KnownRecords, Moment, known_records
+from storage.records.slice_files import AS_PROVED, Placing, place_slices
+from storage.records.state import CHANGELOG, Wanted
 
 Catalogue = Callable[[str], Awaitable[Dataset]]
 """The dataset of that name, for whoever asks; ``DatasetNotFound`` or ``MalformedIdentifier`` if there is none."""

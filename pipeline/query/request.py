@@ -19,7 +19,7 @@ from opendatafabric.multihash import Multihash
 from pipeline.query.answer_form import ARROW_STREAM, AnswerForm, FileKind, JsonShape, SchemaFormat
 
 if TYPE_CHECKING:
-    from pipeline.reading.moment import KnownRecords
+    from storage.records.moment import KnownRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _table_from_message(message: dict[str, Any]) -> QueryTable:
     import pyarrow as pa  # noqa: PLC0415 - the child must be walled in before
 
     from opendatafabric.data.vocabulary import DatasetVocabulary  # noqa: PLC0415
-    from pipeline.reading.moment import KnownRecords  # noqa: PLC0415
+    from storage.records.moment import KnownRecords  # noqa: PLC0415
 
     key, as_of = message["primary_key"], message["as_of"]
     known = KnownRecords(

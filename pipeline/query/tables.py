@@ -20,7 +20,7 @@ from opendatafabric.errors import InvalidQuery
 from pipeline.query.places import error_of_query
 from pipeline.query.request import QueryLimits, QueryRequest, QueryTable
 from pipeline.query.table_names import STATE_FUNCTION
-from pipeline.reading.state import state_offsets
+from storage.records.state import state_offsets
 
 _PARTITIONS: Final = 2
 

@@ -4,7 +4,7 @@
 Nothing here needs Spark.
 """
 
-from pipeline.reading.moment import NOW, Moment
 from pipeline.reading.reader import DatasetReader
+from storage.records.moment import NOW, Moment
 
 __all__ = ["NOW", "DatasetReader", "Moment"]

@@ -19,12 +19,12 @@ from opendatafabric.dataset_ref import parse_dataset_ref
 from opendatafabric.instant import Instant
 from opendatafabric.metadata.slices import DataSlice, OffsetInterval
 from opendatafabric.multihash import Multihash
-from pipeline.reading.moment import Moment, known_records, schema_of
-from pipeline.reading.records import records
-from pipeline.reading.slice_files import place_slice
-from pipeline.reading.state import Wanted
 from storage.dataset import Dataset
 from storage.open import open_repository
+from storage.records.moment import Moment, known_records, schema_of
+from storage.records.records import records
+from storage.records.slice_files import place_slice
+from storage.records.state import Wanted
 
 Result = TypeVar("Result")
 

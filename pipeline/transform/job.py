@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.errors import UnsupportedOperation
 from pipeline.changes_file import write_changes
 from pipeline.epochs.version import is_in_epochs
 from pipeline.ingest_request import IngestAnswer, RowCounts
 from pipeline.jobs import JobContext, JsonObject
-from pipeline.prepared import arrow_schema
 from pipeline.transform.made import checkpoint_in
 from pipeline.transform.output import as_changes, evolved
 from pipeline.transform.request import ENGINES, TransformRequest

@@ -11,7 +11,7 @@ from opendatafabric.metadata.slices import Checkpoint
 from pipeline.commit import PlannedCommit, Position, planned_commit
 from pipeline.engine_records import MadeBy
 from pipeline.ingest_request import IngestAnswer
-from pipeline.reading.slice_files import hash_of_file
+from storage.records.slice_files import hash_of_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 from opendatafabric.data.arrow_schema import arrow_schema_to_odf
 from opendatafabric.data.arrow_storage import without_views
 from opendatafabric.data.changelog import first_unknown_operation
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.data.slice_format import TIMESTAMP
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import IncompatibleSchema, MalformedData
 from opendatafabric.metadata.events import SetDataSchema
 from pipeline.declared import kind_of
-from pipeline.prepared import arrow_schema
 
 _APPEND: Final = pa.scalar(0, pa.int32())
 

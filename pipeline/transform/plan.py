@@ -23,11 +23,12 @@ from opendatafabric.metadata.events import (
     ExecuteTransformInput,
     SetDataSchema,
     SetTransform,
+    known_event,
 )
 from opendatafabric.metadata.slices import Checkpoint, DataSlice, OffsetInterval
 from opendatafabric.metadata.transform import TransformInput
 from opendatafabric.multihash import Multihash
-from pipeline.commit import Position, known_event
+from pipeline.commit import Position
 from pipeline.transform.batches import Arrival
 from pipeline.transform.input_block import InputBlock, input_blocks
 

@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from opendatafabric.data.arrow_storage import without_views
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.errors import MalformedData
 from pipeline.declared import to_declared
-from pipeline.prepared import arrow_schema
 from pipeline.transform.request import GivenInput
 
 

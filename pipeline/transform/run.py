@@ -25,7 +25,6 @@ from pipeline.given_slices import give_object, give_slice
 from pipeline.ingest import Engine, folders_of
 from pipeline.ingest_request import IngestAnswer
 from pipeline.known_chains import KnownChains
-from pipeline.reading.slice_files import hash_of_file
 from pipeline.transform.consecutive import joined
 from pipeline.transform.input_chains import FindInput, planned_step
 from pipeline.transform.made import MadeStep
@@ -33,6 +32,7 @@ from pipeline.transform.plan import PlannedInput, TransformPlan
 from pipeline.transform.request import GivenInput, Memory, TransformRequest
 from pipeline.worker_place import JobFolders
 from storage.dataset import Dataset
+from storage.records.slice_files import hash_of_file
 
 JOB: Final = "transform"
 CONSECUTIVE_JOB: Final = "transform-consecutive"

@@ -21,11 +21,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import lit
 from pyspark.sql.types import StructField, StructType
 
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.data.slice_format import ROW_GROUP_ROWS, first_wrong_offset
 from opendatafabric.errors import MalformedData
 from opendatafabric.metadata.slices import OffsetInterval
 from pipeline.carried import column_of, spark_schema, to_frame
-from pipeline.prepared import arrow_schema
 from pipeline.transform.request import GivenInput
 
 _SORTED_BYTES: Final = 16 * 1024 * 1024

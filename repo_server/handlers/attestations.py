@@ -6,13 +6,13 @@ from typing import Final
 
 from aiohttp import web
 
+from opendatafabric.attestation.document import key_document
 from opendatafabric.multihash import Multihash
 from repo_server.attestation_states import AttestationList, plain_attestations
 from repo_server.gate import VISIT
 from repo_server.openapi.described import Parameter, Tag, describes, json
 from repo_server.problems import json_response
 from repo_server.services import SERVICES
-from verify.attestation.document import key_document
 from verify.attestation.node_key import published_keys
 
 _KEYS_FRESH_S: Final = 300

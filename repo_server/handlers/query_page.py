@@ -11,7 +11,6 @@ from aiohttp import web
 
 from opendatafabric.errors import LimitExceeded, MalformedInput, NotFound
 from pipeline.query.answer_form import JsonShape, SchemaFormat
-from pipeline.reading.moment import KnownRecords
 from repo_server.gate import CALLER
 from repo_server.html_response import html_response
 from repo_server.identity import Caller
@@ -22,6 +21,7 @@ from repo_server.query.datasets import ReadableDatasets
 from repo_server.query.question import LIMIT, Question
 from repo_server.query.words import whole_number
 from repo_server.services import SERVICES, Services
+from storage.records.moment import KnownRecords
 
 _ROWS_MAX: Final = 1_000
 """More rows than anybody reads on a page; they can be taken away as a file."""

@@ -13,6 +13,7 @@ import orjson
 from opendatafabric.errors import DatasetNotFound, InvalidQuery, LimitExceeded, UnsupportedOperation
 from opendatafabric.limits import READ_CHUNK_BYTES
 from opendatafabric.multihash import Hasher, Multihash
+from opendatafabric.query_proof import commitment_to, prove
 from pipeline.query.answer_form import AnswerForm, FileKind
 from pipeline.query.prepare import Asked
 from pipeline.query.request import QueryRequest
@@ -22,7 +23,6 @@ from repo_server.query.datasets import ReadableDatasets
 from repo_server.query.question import Dialect, Include, NamedDataset, Question
 from repo_server.services import Services
 from verify.attestation.node_key import node_key
-from verify.query_proof import commitment_to, prove
 
 _SUB_QUERIES: Final = b',"subQueries":[]'
 

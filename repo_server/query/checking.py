@@ -8,11 +8,11 @@ import orjson
 
 from opendatafabric.canonical_json import read_json_tokens
 from opendatafabric.errors import BlockNotFound, DatasetNotFound, InvalidSignature, MalformedInput
+from opendatafabric.query_proof import Commitment, Proof, check_signature, hash_json, read_commitment, read_proof
 from repo_server.identity import Caller
 from repo_server.query.answering import answered, output_hash
 from repo_server.query.question import Question, question_from_body
 from repo_server.services import Services
-from verify.query_proof import Commitment, Proof, check_signature, hash_json, read_commitment, read_proof
 
 _PARTS = ("input", "subQueries", "commitment", "proof")
 

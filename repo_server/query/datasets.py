@@ -11,13 +11,13 @@ from opendatafabric.dataset_ref import DatasetAlias, DatasetRef, parse_dataset_r
 from opendatafabric.errors import BlockNotFound, DatasetNotFound
 from opendatafabric.multihash import Multihash
 from pipeline.query.request import QueryRequest
-from pipeline.reading.moment import Moment
 from repo_server.directory import Hosted
 from repo_server.gate import access_of
 from repo_server.identity import Caller
 from repo_server.query.question import NamedDataset, Question
 from repo_server.services import Services
 from storage.dataset import Dataset
+from storage.records.moment import Moment
 
 
 @dataclass(slots=True)

@@ -23,12 +23,12 @@ from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash, physical_hash
 from pipeline.query.answer_form import AnswerForm, FileKind
 from pipeline.query.request import RecordsWanted
-from pipeline.reading.moment import KnownRecords, Moment
-from pipeline.reading.state import Wanted
 from repo_server.query.running import Queries
 from repo_server.query.words import only_known, whole_number
 from storage.dataset import Dataset
 from storage.local.large_derived import LargeDerivedFiles
+from storage.records.moment import KnownRecords, Moment
+from storage.records.state import Wanted
 
 _OFFSET_MAX: Final = 2**62
 _WRITER: Final = 1

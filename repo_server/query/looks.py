@@ -8,9 +8,9 @@ import orjson
 
 from pipeline.query.answer_form import AnswerForm, JsonShape, SchemaFormat
 from pipeline.query.request import RecordsWanted
-from pipeline.reading.moment import KnownRecords
 from repo_server.query.running import Queries
 from storage.dataset import Dataset
+from storage.records.moment import KnownRecords
 
 _PREVIEW: Final = AnswerForm(JsonShape.AOA, SchemaFormat.ODF_JSON)
 

@@ -18,8 +18,8 @@ from opendatafabric.limits import QUERY_CHARS_MAX
 from opendatafabric.multihash import Multihash
 from opendatafabric.query_limits import QUERY_DATASETS_MAX
 from pipeline.query.answer_form import JsonShape, SchemaFormat
-from pipeline.reading.state import Wanted
 from repo_server.query.words import named, only_known, whole_number
+from storage.records.state import Wanted
 
 LIMIT: Final = 100
 """Rows of an answer unless the question says otherwise."""

@@ -16,11 +16,11 @@ from pipeline.query.answer_form import AnswerForm
 from pipeline.query.prepare import Asked, Catalogue, Sources, prepare_query, prepare_records
 from pipeline.query.request import QueryLimits, QueryRequest, RecordsWanted
 from pipeline.query.waiting import QueryProcesses
-from pipeline.reading.moment import NOW, KnownHeads, KnownRecords, Moment, known_records
-from pipeline.reading.slice_files import Placing
-from pipeline.reading.state import CHANGELOG, Wanted
 from repo_server.config import Settings
 from storage.dataset import Dataset
+from storage.records.moment import NOW, KnownHeads, KnownRecords, Moment, known_records
+from storage.records.slice_files import Placing
+from storage.records.state import CHANGELOG, Wanted
 
 _LOOKS_AT_ONCE: Final = 4
 """They take a fraction of a second each, so they wait for each other and not for queries."""

@@ -11,7 +11,7 @@ from opendatafabric.codec.plain import to_plain
 from opendatafabric.metadata.events import Seed, SetAttachments, SetDataSchema, SetInfo, SetLicense
 from pipeline.query.answer_form import SchemaFormat
 from pipeline.query.schema_text import schema_value
-from pipeline.reading.moment import KnownRecords
+from storage.records.moment import KnownRecords
 
 
 class Said(StrEnum):

@@ -12,10 +12,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from cli import account_places
-from cli.credentials import save_token
 from cli.server_api import ServerApi
 from opendatafabric.errors import AuthenticationRequired, MalformedInput, PeerUnavailable
 from repo_server.config import Tenancy
+from sync.credentials import save_token
 from tests.cli.runner import Ran, odf
 from tests.repo_server.hosted import Hosted, hosted
 

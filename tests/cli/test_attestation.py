@@ -13,14 +13,14 @@ import pytest
 from catalog.attestations import KeptAttestation
 from catalog.catalog import open_catalog
 from catalog.sqlite_files import sqlite_url
+from opendatafabric.attestation.dsse import Envelope
+from opendatafabric.attestation.keys import SigningKey
+from opendatafabric.attestation.statement import attest
 from opendatafabric.did import DatasetId
 from opendatafabric.multihash import Multihash
 from tests.cli.runner import Ran, odf
+from tests.opendatafabric.attestation.signed import VERIFICATION, key, signed
 from tests.source_tree import ROOT
-from tests.verify.attestation.signed import VERIFICATION, key, signed
-from verify.attestation.dsse import Envelope
-from verify.attestation.keys import SigningKey
-from verify.attestation.statement import attest
 from verify.report import Verdict
 
 WEATHER = "us.noaa.seattle-weather"

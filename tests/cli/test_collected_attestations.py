@@ -13,9 +13,9 @@ from cli.attestations import Trust, collect, judged, listed
 from opendatafabric.errors import InvalidSignature
 from opendatafabric.instant import Instant
 from repo_server.config import Tenancy
+from tests.opendatafabric.attestation.signed import key, signed
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import dataset_id
-from tests.verify.attestation.signed import key, signed
 
 CHAIN = a_chain(1)
 

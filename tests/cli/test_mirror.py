@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.credentials import save_token
 from storage.open import open_dataset
+from sync.credentials import save_token
 from tests.cli.runner import odf
 from tests.repo_server.hosted import a_chain
 

@@ -10,9 +10,9 @@ import pytest
 
 from catalog.roles import Role
 from catalog.visibility import Visibility
-from cli.credentials import save_token
 from opendatafabric.names import AccountName
 from repo_server.config import Tenancy
+from sync.credentials import save_token
 from tests.cli.runner import Ran, odf
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import dataset_id

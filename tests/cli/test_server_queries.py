@@ -13,14 +13,14 @@ import orjson
 import pyarrow.parquet as pq
 import pytest
 
-from cli.server_queries import check_answer, check_at_server
+from opendatafabric.attestation.keys import SigningKey
 from opendatafabric.canonical_json import canonical_json
 from opendatafabric.errors import HashMismatch, InvalidSignature, MalformedInput, PeerUnavailable
 from opendatafabric.multihash import physical_hash
+from opendatafabric.query_proof import check_answer, commitment_to, prove
+from sync.server_queries import check_at_server
 from tests.cli.runner import odf
 from tests.conftest import ExampleServer
-from verify.attestation.keys import SigningKey
-from verify.query_proof import commitment_to, prove
 
 COUNT = 'SELECT count(*) AS n FROM "examples/us.faa.airports"'
 
@@ -82,12 +82,12 @@ def server_without_keys() -> Iterator[str]:
 
 def test_a_key_that_the_server_does_not_publish_is_refused(server_without_keys: str) -> None:
     with pytest.raises(InvalidSignature, match="none of this server"):
-        asyncio.run(check_at_server(server_without_keys, orjson.dumps(signed_answer()), "did:key:z6Mk"))
+        asyncio.run(check_at_server(server_without_keys, orjson.dumps(signed_answer()), "did:key:z6Mk", {}))
 
 
 def test_a_server_that_does_not_answer_is_told() -> None:
     with pytest.raises(PeerUnavailable):
-        asyncio.run(check_at_server("http://127.0.0.1:1", orjson.dumps(signed_answer()), "did:key:z6Mk"))
+        asyncio.run(check_at_server("http://127.0.0.1:1", orjson.dumps(signed_answer()), "did:key:z6Mk", {}))
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.credentials import token_for
 from cli.durations import duration_s
+from sync.credentials import token_for
 from tests.cli.runner import odf
 from tests.source_tree import ROOT
 

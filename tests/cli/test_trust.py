@@ -14,10 +14,10 @@ from aiohttp.test_utils import TestServer
 
 from catalog.scopes import Scope
 from cli.ci_login import token_of_run
-from cli.credentials import save_token
 from cli.trusts import KNOWN_ISSUERS, trust_of
 from opendatafabric.errors import AccessDenied, AuthenticationRequired, MalformedInput, PeerUnavailable
 from repo_server.config import Tenancy
+from sync.credentials import save_token
 from tests.cli.runner import Ran, odf
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.repo_server.oidc.issuer import LocalIssuer, issuing

@@ -45,7 +45,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Hosted]:
 @asynccontextmanager
 async def asked(server: Hosted, monkeypatch: pytest.MonkeyPatch, *options: str) -> AsyncIterator[asyncio.Task[Ran]]:
     """The command that asks, while it runs."""
-    monkeypatch.setattr("cli.credentials.token_for", lambda _: server.tokens["alice"])
+    monkeypatch.setattr("sync.credentials.token_for", lambda _: server.tokens["alice"])
     command = asyncio.to_thread(odf, "verify", "--at-server", "alice/open", "--repo", server.url, *options)
     task = asyncio.create_task(command)
     yield task

@@ -11,12 +11,12 @@ import pytest
 
 from catalog.attestations import KeptAttestation
 from catalog.visibility import Visibility
+from opendatafabric.attestation.document import KEYS_PATH, read_key_document
 from opendatafabric.multihash import physical_hash
 from repo_server.config import Tenancy
+from tests.opendatafabric.attestation.signed import HEAD, OLDER_HEAD, key, signed
 from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.storage.chains import dataset_id
-from tests.verify.attestation.signed import HEAD, OLDER_HEAD, key, signed
-from verify.attestation.document import KEYS_PATH, read_key_document
 from verify.attestation.node_key import node_key, rotate_node_key
 
 

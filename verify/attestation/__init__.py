@@ -1,1 +1,1 @@
-"""Verdicts that others can check: in-toto statements in DSSE envelopes, signed by the key of a node."""
+"""Signing verdicts by the key of a node; how they are written and checked is in ``opendatafabric/attestation``."""

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from catalog.attestations import AttestationKeys
+from opendatafabric.attestation.document import TrustedKey
+from opendatafabric.attestation.keys import PublicKey, SigningKey
 from opendatafabric.instant import Instant
 from storage.local.secret_file import SECRET_BYTES, read_or_make_secret, replace_secret
-from verify.attestation.document import TrustedKey
-from verify.attestation.keys import PublicKey, SigningKey
 
 
 async def node_key(path: Path, published: AttestationKeys) -> SigningKey:

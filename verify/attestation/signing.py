@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catalog.attestations import AttestationKeys, Attestations, KeptAttestation
+from opendatafabric.attestation.statement import Verification, attest
 from opendatafabric.did import DatasetId
 from opendatafabric.instant import Instant
 from opendatafabric.multihash import Multihash
 from verify.attestation.node_key import node_key
-from verify.attestation.statement import Verification, attest
 from verify.report import Check
 from verify.report_record import EnvironmentRecord, ReportRecord
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.errors import (
     EngineUnavailable,
     IncompatibleSchema,
@@ -28,7 +29,6 @@ from pipeline.engine_contract.checkpoint import read_checkpoint
 from pipeline.engine_contract.elsewhere import EngineAddress, EnginesElsewhere
 from pipeline.engine_contract.served import ServedEngine
 from pipeline.engine_contract.server import serving
-from pipeline.prepared import arrow_schema
 from pipeline.transform.run import transform
 from tests.pipeline.datasets import blocks_of, day
 from tests.pipeline.engine_contract.coordinator import SCHEMA

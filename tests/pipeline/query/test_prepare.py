@@ -11,7 +11,7 @@ from opendatafabric.limits import QUERY_CHARS_MAX
 from opendatafabric.multihash import physical_hash
 from pipeline.query.prepare import Asked, prepare_query
 from pipeline.query.request import QueryRequest, request_from_json
-from pipeline.reading.state import Wanted
+from storage.records.state import Wanted
 from tests.pipeline.datasets import blocks_of, day
 from tests.pipeline.query.catalogue import prepared, two_datasets
 

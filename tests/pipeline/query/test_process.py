@@ -17,9 +17,9 @@ from opendatafabric.errors import EngineDied, InvalidQuery, LimitExceeded, Malfo
 from pipeline.query.prepare import Asked, prepare_query
 from pipeline.query.process import running_query
 from pipeline.query.request import QueryLimits, QueryRequest
-from pipeline.reading.state import Wanted
 from pipeline.sandbox import landlock_version
 from storage.open import open_dataset
+from storage.records.state import Wanted
 from tests.pipeline.datasets import day
 from tests.pipeline.query.catalogue import prepared, rows
 from tests.vectors.load import FOLDER

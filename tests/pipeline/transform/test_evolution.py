@@ -10,13 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from opendatafabric.data.arrow_schema import arrow_schema_to_odf
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.errors import ChainError, IncompatibleSchema, MalformedData
 from opendatafabric.layout import data_key
 from opendatafabric.metadata.events import AddPushSource, SetDataSchema, SetTransform
 from opendatafabric.metadata.sources import ReadStepCsv
 from opendatafabric.metadata.transform import TransformInput
 from pipeline.commit import position_of
-from pipeline.prepared import arrow_schema
 from tests.opendatafabric.chain.test_schema_rules import bare_schema
 from tests.pipeline.datasets import CITIES, blocks_of, csv_source, push
 from tests.pipeline.local_engine import LocalEngine

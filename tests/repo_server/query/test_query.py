@@ -14,9 +14,11 @@ import pytest
 import pytest_asyncio
 
 from catalog.visibility import Visibility
+from opendatafabric.attestation.keys import SigningKey
 from opendatafabric.canonical_json import canonical_json, read_json_tokens
 from opendatafabric.errors import UnsupportedOperation
 from opendatafabric.multihash import physical_hash
+from opendatafabric.query_proof import Commitment, check_signature, hash_json, prove, read_commitment, read_proof
 from repo_server.config import Tenancy
 from repo_server.query.answering import signing_key_path
 from repo_server.services import Services
@@ -26,8 +28,6 @@ from tests.pipeline.reading.histories import A, source
 from tests.repo_server.hosted import Answer, Hosted, hosted
 from tests.repo_server.query.cities import add_cities, number_of, plain
 from tests.storage.chains import dataset_id
-from verify.attestation.keys import SigningKey
-from verify.query_proof import Commitment, check_signature, hash_json, prove, read_commitment, read_proof
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 CITIES = 'select city, population from "alice/cities" order by "offset"'

@@ -11,6 +11,9 @@ import pytest
 
 from catalog.catalog import Catalog, open_catalog
 from catalog.sqlite_files import sqlite_url
+from opendatafabric.attestation.dsse import read_envelope
+from opendatafabric.attestation.keys import PublicKey
+from opendatafabric.attestation.statement import verification_in
 from opendatafabric.errors import AccessDenied
 from opendatafabric.instant import Instant
 from opendatafabric.multihash import physical_hash
@@ -18,11 +21,8 @@ from storage.dataset import Dataset
 from tests.storage.chains import ChainBuilder, dataset_id
 from tests.sync.scenarios.stage import fill
 from tests.sync.smart_server import memory_dataset
-from verify.attestation.dsse import read_envelope
-from verify.attestation.keys import PublicKey
 from verify.attestation.node_key import node_key
 from verify.attestation.signing import Attester, verification_of
-from verify.attestation.statement import verification_in
 from verify.recording import Recorder
 from verify.replayed import ReplayedStep, StepVerdict
 from verify.report import Report, Verdict

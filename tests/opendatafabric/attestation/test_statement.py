@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 import pytest
 
+from opendatafabric.attestation.dsse import Envelope, signed_envelope
+from opendatafabric.attestation.statement import PAYLOAD_TYPE, verification_in
+from opendatafabric.attestation.verdict import Verdict
 from opendatafabric.errors import MalformedInput
 from opendatafabric.multihash import physical_hash
+from tests.opendatafabric.attestation.signed import HEAD, REPORT, VERIFICATION, key, signed
 from tests.storage.chains import dataset_id
-from tests.verify.attestation.signed import HEAD, REPORT, VERIFICATION, key, signed
-from verify.attestation.dsse import Envelope, signed_envelope
-from verify.attestation.statement import PAYLOAD_TYPE, verification_in
-from verify.report import Verdict
 
 STATEMENT = {
     "_type": "https://in-toto.io/Statement/v1",

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from opendatafabric.canonical_json import canonical_json
-from opendatafabric.errors import InvalidSignature, MalformedInput
+from opendatafabric.attestation.keys import PublicKey, SigningKey
+from opendatafabric.canonical_json import canonical_json, read_json_tokens
+from opendatafabric.errors import HashMismatch, InvalidSignature, MalformedInput
 from opendatafabric.multibase import decode_multibase, encode_base64url
 from opendatafabric.multihash import Multihash, physical_hash
-from verify.attestation.keys import PublicKey, SigningKey
 
 PROOF_TYPE: Final = "Ed25519Signature2020"
 _COMMITMENT: Final = ("inputHash", "outputHash", "subQueriesHash")
@@ -76,6 +76,26 @@ def check_signature(commitment: Commitment, proof: Proof) -> PublicKey:
     if not key.has_signed(canonical_json(commitment.as_plain()), signature):
         raise InvalidSignature("the key did not sign this commitment", expected=f"a signature by {key.did}")
     return key
+
+
+def check_answer(raw: bytes) -> str:
+    """The key that signed the answer in ``raw``: all hashes in it hold.
+
+    Raises:
+        MalformedInput: no answer with a proof.
+        HashMismatch, InvalidSignature: a part of it is not what was signed.
+    """
+    answer = read_json_tokens(raw)
+    try:
+        commitment, proof = read_commitment(answer["commitment"]), read_proof(answer["proof"])
+        parts = [(name, canonical_json(answer[name])) for name in ("input", "output", "subQueries")]
+    except (KeyError, TypeError):
+        raise MalformedInput("that is no answer with a proof", hint="odf sql --proof FILE makes one") from None
+    hashes = (commitment.input_hash, commitment.output_hash, commitment.sub_queries_hash)
+    for (name, text), expected in zip(parts, hashes, strict=True):
+        if physical_hash(text) != expected:
+            raise HashMismatch(f"the {name} is not what was signed", expected=expected, found=physical_hash(text))
+    return check_signature(commitment, proof).did
 
 
 def read_commitment(value: Any) -> Commitment:

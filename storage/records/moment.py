@@ -13,6 +13,7 @@ from typing import Any, Final, cast, get_args
 
 import pyarrow as pa
 
+from opendatafabric.data.event_schema import arrow_schema
 from opendatafabric.data.slice_format import system_fields
 from opendatafabric.data.vocabulary import DatasetVocabulary
 from opendatafabric.errors import BlockNotFound, NotFound, RefNotFound
@@ -28,12 +29,11 @@ from opendatafabric.metadata.events import (
     SetPollingSource,
     SetVocab,
     UnknownEvent,
+    known_event,
 )
 from opendatafabric.metadata.slices import DataSlice
 from opendatafabric.multihash import Multihash
 from opendatafabric.query_limits import KNOWN_SLICES_MAX
-from pipeline.commit import known_event
-from pipeline.prepared import arrow_schema
 from storage.dataset import Dataset
 
 _HAS_STATE: Final = (

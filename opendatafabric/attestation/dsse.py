@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
+from opendatafabric.attestation.keys import PublicKey, SigningKey
 from opendatafabric.errors import LimitExceeded, MalformedInput
 from opendatafabric.limits import ATTESTATION_BYTES_MAX, ATTESTATION_SIGNATURES_MAX
-from verify.attestation.keys import PublicKey, SigningKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from opendatafabric.attestation.dsse import Envelope, signed_envelope
+from opendatafabric.attestation.verdict import Verdict
+from tests.opendatafabric.attestation.signed import HEAD, key, signed
 from tests.source_tree import text_of
-from tests.verify.attestation.signed import HEAD, key, signed
-from verify.attestation.dsse import Envelope, signed_envelope
-from verify.report import Verdict
 
 PAGE = Path("docs/how-to/check-an-attestation.md")
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from opendatafabric.data import projection
 from opendatafabric.data.arrow_storage import without_views
 from opendatafabric.data.changelog import OperationType
 from opendatafabric.instant import Instant
-from pipeline.reading.moment import KnownRecords, schema_of
-from pipeline.reading.slice_files import slice_batches
+from storage.records.moment import KnownRecords, schema_of
+from storage.records.slice_files import slice_batches
 
 Tables = Callable[[Sequence[str]], Iterator[pa.Table]]
 """Some columns of all records, a table for each slice, as often as asked for."""

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import orjson
 
+from opendatafabric.attestation.dsse import Envelope, signed_envelope
+from opendatafabric.attestation.keys import SigningKey
+from opendatafabric.attestation.verdict import Verdict
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedIdentifier, MalformedInput
 from opendatafabric.instant import Instant
 from opendatafabric.multihash import Multihash
-from verify.attestation.dsse import Envelope, signed_envelope
-from verify.attestation.keys import SigningKey
-from verify.report import Verdict
 
 PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from opendatafabric.attestation.dsse import Envelope
+from opendatafabric.attestation.keys import SigningKey
+from opendatafabric.attestation.statement import Verification, attest
+from opendatafabric.attestation.verdict import Verdict
 from opendatafabric.instant import Instant
 from opendatafabric.multihash import physical_hash
 from tests.storage.chains import dataset_id
-from verify.attestation.dsse import Envelope
-from verify.attestation.keys import SigningKey
-from verify.attestation.statement import Verification, attest
-from verify.report import Verdict
 
 HEAD, OLDER_HEAD, REPORT = (physical_hash(data) for data in (b"a block", b"an older block", b"a report"))
 NOON = Instant.from_rfc3339("2026-05-01T12:00:00Z")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.credentials import origin_of, save_token, token_file, token_for
 from opendatafabric.errors import MalformedIdentifier, StorageError
+from sync.credentials import origin_of, save_token, token_file, token_for
 
 
 @pytest.fixture(autouse=True)

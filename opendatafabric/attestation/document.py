@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import orjson
 
+from opendatafabric.attestation.keys import PublicKey
 from opendatafabric.errors import LimitExceeded, MalformedIdentifier, MalformedInput
 from opendatafabric.instant import Instant
 from opendatafabric.limits import ATTESTATIONS_BYTES_MAX
 from opendatafabric.multibase import decode_multibase, encode_base64url
-from verify.attestation.keys import PublicKey
 
 KEYS_PATH: Final = "/.well-known/odf-attestation-keys"
 CLOCK_SKEW_S: Final = 60

@@ -12,11 +12,17 @@ from securesystemslib.dsse import Envelope as OtherEnvelope
 from securesystemslib.exceptions import VerificationError
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
+from opendatafabric.attestation.dsse import (
+    Envelope,
+    Signature,
+    pre_authentication_encoding,
+    read_envelope,
+    signed_envelope,
+)
+from opendatafabric.attestation.keys import PublicKey
 from opendatafabric.errors import LimitExceeded, MalformedInput
 from opendatafabric.limits import ATTESTATION_BYTES_MAX, ATTESTATION_SIGNATURES_MAX
-from tests.verify.attestation.signed import key, signed
-from verify.attestation.dsse import Envelope, Signature, pre_authentication_encoding, read_envelope, signed_envelope
-from verify.attestation.keys import PublicKey
+from tests.opendatafabric.attestation.signed import key, signed
 
 
 def other_key(public: PublicKey) -> SSlibKey:

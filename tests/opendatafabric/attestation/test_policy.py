@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from opendatafabric.attestation.document import TrustedKey
+from opendatafabric.attestation.dsse import signed_envelope
+from opendatafabric.attestation.policy import judge
+from opendatafabric.attestation.verdict import Verdict
 from opendatafabric.errors import InvalidSignature, MalformedInput
 from opendatafabric.instant import Instant
+from tests.opendatafabric.attestation.signed import HEAD, NOON, OLDER_HEAD, key, signed
 from tests.storage.chains import dataset_id
-from tests.verify.attestation.signed import HEAD, NOON, OLDER_HEAD, key, signed
-from verify.attestation.document import TrustedKey
-from verify.attestation.dsse import signed_envelope
-from verify.attestation.policy import judge
-from verify.report import Verdict
 
 TRUSTED = [TrustedKey(key(number).public) for number in (1, 2, 3)]
 LATER = Instant.from_rfc3339("2026-05-01T13:00:00Z")

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from opendatafabric.metadata.slices import DataSlice, OffsetInterval
-from pipeline.reading.moment import KnownRecords, schema_of
-from pipeline.reading.slice_files import slice_batches
-from pipeline.reading.state import Wanted, state_offsets
+from storage.records.moment import KnownRecords, schema_of
+from storage.records.slice_files import slice_batches
+from storage.records.state import Wanted, state_offsets
 
 PathOf = Callable[[DataSlice], Path]
 """Where the proved bytes of a slice lie; may fetch them first."""

@@ -11,10 +11,10 @@ from opendatafabric.layout import block_key
 from opendatafabric.metadata.events import SetVocab
 from opendatafabric.metadata.sources import MergeStrategyAppend, MergeStrategyLedger, MergeStrategyUpsertStream
 from opendatafabric.multihash import physical_hash
-from pipeline.reading.moment import KnownHeads, Moment, known_records
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
 from storage.open import open_dataset
+from storage.records.moment import KnownHeads, Moment, known_records
 from tests.pipeline.datasets import blocks_of, day, new_dataset
 from tests.pipeline.reading.histories import SCHEMA, source, with_past
 from tests.source_tree import ROOT

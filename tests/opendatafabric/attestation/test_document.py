@@ -7,11 +7,11 @@ import base64
 import orjson
 import pytest
 
+from opendatafabric.attestation.document import TrustedKey, key_document, read_key_document
 from opendatafabric.errors import LimitExceeded, MalformedInput
 from opendatafabric.instant import Instant
 from opendatafabric.limits import ATTESTATIONS_BYTES_MAX
-from tests.verify.attestation.signed import NOON, key
-from verify.attestation.document import TrustedKey, key_document, read_key_document
+from tests.opendatafabric.attestation.signed import NOON, key
 
 RETIRED = TrustedKey(key(1).public, Instant.from_rfc3339("2026-05-01T10:00:00Z"), NOON)
 IN_USE = TrustedKey(key(2).public, NOON)

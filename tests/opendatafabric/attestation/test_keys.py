@@ -7,9 +7,9 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from opendatafabric.attestation.keys import PublicKey, SigningKey
 from opendatafabric.errors import MalformedIdentifier, MalformedInput
-from tests.verify.attestation.signed import key
-from verify.attestation.keys import PublicKey, SigningKey
+from tests.opendatafabric.attestation.signed import key
 
 SECRET = bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
 PUBLIC = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")

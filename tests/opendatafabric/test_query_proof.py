@@ -6,10 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from opendatafabric.attestation.keys import SigningKey
 from opendatafabric.errors import InvalidSignature, MalformedInput
 from opendatafabric.multihash import Multihash, physical_hash
-from verify.attestation.keys import SigningKey
-from verify.query_proof import Commitment, check_signature, commitment_to, hash_json, prove, read_commitment, read_proof
+from opendatafabric.query_proof import (
+    Commitment,
+    check_signature,
+    commitment_to,
+    hash_json,
+    prove,
+    read_commitment,
+    read_proof,
+)
 
 KEY = SigningKey(b"\x7b" * 32)
 EMPTY = "f1620ca4510738395af1429224dd785675309c344b2b549632e20275c69b15ed1d210"

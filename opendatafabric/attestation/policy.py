@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from opendatafabric.attestation.document import TrustedKey
+from opendatafabric.attestation.dsse import Envelope
+from opendatafabric.attestation.keys import PublicKey
+from opendatafabric.attestation.statement import Verification, verification_in
+from opendatafabric.attestation.verdict import Verdict
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import InvalidSignature, MalformedInput
 from opendatafabric.instant import Instant
 from opendatafabric.multihash import Multihash
-from verify.attestation.document import TrustedKey
-from verify.attestation.dsse import Envelope
-from verify.attestation.keys import PublicKey
-from verify.attestation.statement import Verification, verification_in
-from verify.report import Verdict
 
 
 @dataclass(frozen=True, slots=True)

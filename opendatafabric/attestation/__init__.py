@@ -1,0 +1,1 @@
+"""Verdicts that others can check: in-toto statements in DSSE envelopes, and whose word on them counts."""
