@@ -12,6 +12,7 @@ from sqlalchemy import Table, delete, func, select, update
 from catalog.engine import Database
 from catalog.facts_tables import dataset_blocks, dataset_facts
 from catalog.lifecycle_tables import transfer_offers
+from catalog.lineage_tables import dataset_inputs
 from catalog.role_tables import grants
 from catalog.tables import (
     datasets,
@@ -42,7 +43,7 @@ _COUNTED: Final[dict[str, Table]] = {
 }
 _FORGOTTEN: Final = (
     transfer_offers, schedules, jobs, watches, gates, webhooks, alerts, reports, ingest_plans, reflog, ipfs_contents,
-    ipfs_nodes, ipfs_trees, ipns_records, dataset_facts, dataset_blocks, grants,
+    ipfs_nodes, ipfs_trees, ipns_records, dataset_facts, dataset_blocks, dataset_inputs, grants,
 )  # fmt: skip
 
 

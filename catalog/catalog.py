@@ -26,6 +26,7 @@ from catalog.ipfs import IpfsTables
 from catalog.ipns import IpnsRecords
 from catalog.job_totals import JobTotals
 from catalog.jobs import Jobs
+from catalog.lineage import Lineage
 from catalog.mirrors import Mirrors
 from catalog.publishers import Publishers
 from catalog.quotas import Quotas
@@ -57,6 +58,7 @@ class Catalog:
         self.repeats = Repeats(database, now)
         self.attempts = Attempts(database, now)
         self.dataset_lists = DatasetLists(database)
+        self.lineage = Lineage(database)
         self.quotas = Quotas(database, now)
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)

@@ -18,8 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
 from catalog.events import EventType, note_event
-from catalog.facts_of_blocks import BlockFacts, ColumnFacts, Facts, LicenseFacts
+from catalog.facts_of_blocks import FORM, BlockFacts, ColumnFacts, Facts, LicenseFacts
 from catalog.facts_tables import dataset_blocks, dataset_facts
+from catalog.lineage_edges import NamedInput, put_inputs
+from catalog.lineage_tables import dataset_inputs
 from opendatafabric.did import DatasetId
 from opendatafabric.multihash import Multihash
 
@@ -42,9 +44,10 @@ class DatasetFacts:
             return {DatasetId.from_text(row.dataset_id): _facts(row) for row in rows}
 
     async def heads(self) -> dict[DatasetId, str]:
-        """Up to which head each dataset is known."""
+        """Up to which head each dataset is known, in the form that facts have now."""
+        query = select(dataset_facts.c.dataset_id, dataset_facts.c.head).where(dataset_facts.c.form == FORM)
         async with self._database.reading() as connection:
-            rows = await connection.execute(select(dataset_facts.c.dataset_id, dataset_facts.c.head))
+            rows = await connection.execute(query)
             return {DatasetId.from_text(row.dataset_id): row.head for row in rows}
 
     async def block(self, dataset_id: DatasetId, sequence_number: int) -> BlockFacts | None:
@@ -77,11 +80,12 @@ class DatasetFacts:
         blocks: Sequence[BlockFacts],
         *,
         expected_head: Multihash | None,
+        inputs: Sequence[NamedInput] | None = None,
         anew: bool = False,
-        is_last: bool = True,
+        is_news: bool = True,
     ) -> bool:
-        """Go from ``expected_head`` to ``facts``, with the ``blocks`` in between; ``anew`` forgets all others before.
-        That the head moved is an event, once ``is_last``.
+        """Go from ``expected_head`` to ``facts``, with the ``blocks`` in between, and with the ``inputs`` if these set
+        them; ``anew`` forgets all others before. That the head moved is an event if it ``is_news``.
 
         Returns whether it was done: not when somebody else was quicker.
         """
@@ -94,11 +98,13 @@ class DatasetFacts:
                 await forget_facts(connection, str(dataset_id))
             if blocks:
                 await connection.execute(insert(dataset_blocks), [_block_row(dataset_id, each) for each in blocks])
+            if inputs is not None:
+                await put_inputs(connection, str(dataset_id), inputs)
             row = _row(dataset_id, facts)
             await connection.execute(
                 upsert(dataset_facts).values(row).on_conflict_do_update(index_elements=["dataset_id"], set_=row)
             )
-            if is_last:
+            if is_news:
                 type_ = EventType.CREATED if actual_head is None else EventType.HEAD_MOVED
                 await note_event(connection, self._now(), type_, str(dataset_id), _told(facts, actual_head))
         return True
@@ -119,7 +125,7 @@ async def has_facts(connection: AsyncConnection, dataset_id: str) -> bool:
 
 async def forget_facts(connection: AsyncConnection, dataset_id: str) -> None:
     """The same in a transaction that is under way."""
-    for table in (dataset_facts, dataset_blocks):
+    for table in (dataset_facts, dataset_blocks, dataset_inputs):
         await connection.execute(delete(table).where(table.c.dataset_id == dataset_id))
 
 
@@ -142,6 +148,7 @@ def _row(dataset_id: DatasetId, facts: Facts) -> Mapping[str, Any]:
         "license": None if facts.license is None else _json(asdict(facts.license)),
         "columns": _json([[each.name, each.type] for each in facts.columns]),
         "events": _json(facts.events),
+        "form": facts.form,
     }
 
 
@@ -163,6 +170,7 @@ def _facts(row: Row[Any]) -> Facts:
         license=None if row.license is None else LicenseFacts(**orjson.loads(row.license)),
         columns=tuple(ColumnFacts(*each) for each in orjson.loads(row.columns)),
         events=orjson.loads(row.events),
+        form=row.form,
     )
 
 

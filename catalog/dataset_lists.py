@@ -104,9 +104,13 @@ class DatasetLists:
 
 
 def may_list(reader: Account | None) -> ColumnElement[bool]:
-    """Which rows of ``datasets`` are listed to ``reader`` (``None``: anybody). Deleted ones are kept, for nobody."""
-    is_deleted = exists().where(tombstones.c.dataset_id == datasets.c.id, tombstones.c.kept_until.is_not(None))
-    return and_(~is_deleted, _may_see(reader))
+    """Which rows of ``datasets`` are listed to ``reader`` (``None``: anybody)."""
+    return and_(is_here(), _may_see(reader))
+
+
+def is_here() -> ColumnElement[bool]:
+    """Which rows of ``datasets`` are those of datasets that were not deleted: these are kept, for nobody."""
+    return ~exists().where(tombstones.c.dataset_id == datasets.c.id, tombstones.c.kept_until.is_not(None))
 
 
 def _may_see(reader: Account | None) -> ColumnElement[bool]:

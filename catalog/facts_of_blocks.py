@@ -35,6 +35,9 @@ from opendatafabric.metadata.events import (
 )
 from opendatafabric.multihash import Multihash
 
+FORM: Final = 2
+"""Which facts are gathered, as a number: those of another form are gathered again."""
+
 PUSH_SOURCE: Final = "AddPushSource/"
 """What stands before the name of a push source among the ``events``."""
 
@@ -76,6 +79,7 @@ class Facts:
     columns: tuple[ColumnFacts, ...] = ()
     events: Mapping[str, str] = field(default_factory=dict)
     """Hashes of the blocks that hold what is in force: by the name of the event, ``AddPushSource/NAME`` for sources."""
+    form: int = FORM
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Sequence
 
 from catalog.dataset_facts import DatasetFacts
-from catalog.facts_of_blocks import BlockFacts, Facts, with_block
+from catalog.facts_of_blocks import FORM, BlockFacts, Facts, with_block
+from catalog.lineage_edges import NamedInput, inputs_in
 from opendatafabric.did import DatasetId
 from opendatafabric.metadata.block import HashedBlock
 from opendatafabric.multihash import Multihash
@@ -23,15 +24,19 @@ async def refresh_facts(index: DatasetFacts, dataset_id: DatasetId, dataset: Dat
         BlockNotFound, HashMismatch, MalformedBlock: the chain is damaged. What comes before is known then.
     """
     known, head = await index.of(dataset_id), await dataset.head()
-    if head is None or (known is not None and known.head == head):
+    usable = known if known is not None and known.form == FORM else None
+    if head is None or (usable is not None and usable.head == head):
         return known
     expected_head = None if known is None else known.head
-    hashes, continues = await _hashes(dataset, head, expected_head)
-    facts, anew = (known, False) if known is not None and continues else (Facts(), True)
+    hashes, continues = await _hashes(dataset, head, None if usable is None else usable.head)
+    facts, anew = (usable, False) if usable is not None and continues else (Facts(), True)
+    moved = expected_head != head
     async for blocks in dataset.read_blocks(hashes):
-        facts, rows = await asyncio.to_thread(_gathered, facts, blocks)
-        is_last = facts.head == head
-        if not await index.advance(dataset_id, facts, rows, expected_head=expected_head, anew=anew, is_last=is_last):
+        facts, rows, inputs = await asyncio.to_thread(_gathered, facts, blocks)
+        is_news = moved and facts.head == head
+        if not await index.advance(
+            dataset_id, facts, rows, expected_head=expected_head, inputs=inputs, anew=anew, is_news=is_news
+        ):
             return await index.of(dataset_id)
         expected_head, anew = facts.head, False
     return facts
@@ -47,9 +52,11 @@ async def _hashes(dataset: Dataset, head: Multihash, stop_before: Multihash | No
     return hashes[::-1], before is not None and before == stop_before
 
 
-def _gathered(facts: Facts, blocks: Sequence[HashedBlock]) -> tuple[Facts, list[BlockFacts]]:
+def _gathered(
+    facts: Facts, blocks: Sequence[HashedBlock]
+) -> tuple[Facts, list[BlockFacts], tuple[NamedInput, ...] | None]:
     rows: list[BlockFacts] = []
     for block in blocks:
         facts, row = with_block(facts, block)
         rows.append(row)
-    return facts, rows
+    return facts, rows, inputs_in(blocks)

@@ -25,6 +25,7 @@ dataset_facts: Final = Table(
     Column("license", String),
     Column("columns", String, nullable=False),
     Column("events", String, nullable=False),
+    Column("form", Integer, nullable=False, server_default="1"),
 )
 
 dataset_blocks: Final = Table(

@@ -12,6 +12,7 @@ from catalog.roles import Role, Roles
 from catalog.scopes import Scope
 from catalog.tokens import Authenticated
 from catalog.visibility import Visibility
+from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import NotFound
 from opendatafabric.names import AccountName
@@ -48,6 +49,11 @@ def access_to(record: DatasetRecord, caller: Authenticated | None, role: Role | 
     name: whoever comes by an id, a hash, a list or a search does not reach what is unlisted."""
     granted = _by_account(record, None if caller is None else caller.account, role, named=named)
     return granted if caller is None else min(granted, _by_token(record, caller))
+
+
+def reaches(caller: Authenticated, alias: DatasetAlias) -> bool:
+    """Whether the token is good for anything at the dataset ``alias``, which names its account."""
+    return any(caller.allows(scope, alias) for scope, _ in _MOST)
 
 
 def _by_token(record: DatasetRecord, caller: Authenticated) -> Access:

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from catalog.catalog import Catalog, open_catalog
 from catalog.datasets import DatasetRecord
 from catalog.lifecycle import Lifecycle
+from catalog.lineage import Reach
+from catalog.lineage_reading import read_lineage
 from cli.catalogs import settings_for
 from cli.datasets import Located, connected, opened_repository
 from cli.server_deeds import done_by_server
@@ -20,7 +22,6 @@ from opendatafabric.dataset_ref import DatasetAlias, parse_dataset_ref
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import DatasetNotFound, OdfError
 from opendatafabric.names import AccountName, DatasetName
-from pipeline.lineage.read_graph import read_graph
 from repo_server.config import Settings
 from repo_server.moments import moment, moment_or_none
 from storage.repositories import DatasetRepository
@@ -52,7 +53,7 @@ class Place:
 
     async def dependents(self, entry: DatasetEntry) -> Told:
         """What depends on a dataset."""
-        graph, _ = await read_graph(self.repository)
+        graph, _ = await read_lineage(self.repository, entry, Reach(depth_max=1))
         now, terms = time.time(), self.settings.terms
         return {
             "id": str(entry.id),
@@ -60,7 +61,7 @@ class Place:
             "head": str(await entry.dataset.head()),
             "keptUntil": moment(now + terms.deleted_kept_s),
             "nameReservedUntil": moment(now + terms.names_reserved_s),
-            "derivatives": [str(each.node.name) for each in graph.downstream(entry.id, depth_max=1)],
+            "derivatives": [str(each.node.alias) for each in graph.downstream() if each.depth == 1],
             "belongings": await self.catalog.belongings.of(entry.id),
             "mirrors": await self.catalog.belongings.mirrors_of(entry.alias),
         }

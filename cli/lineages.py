@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from catalog.lineage_graph import Branch, LineageGraph, Node, nearest
+from catalog.lineage_reading import Unread
 from cli.output import print_json, print_line, print_note
-from opendatafabric.did import DatasetId
 from opendatafabric.metadata.transform import SqlQueryStep, Transform
-from pipeline.lineage.graph import Branch, LineageGraph, Node
 from pipeline.lineage.origin import InputRead, Origin, Written
-from pipeline.lineage.read_graph import Unread
 
 
-def print_graph(
-    graph: LineageGraph, dataset_id: DatasetId, unread: Sequence[Unread], *, depth_max: int | None, as_json: bool
-) -> None:
+def print_graph(graph: LineageGraph, unread: Sequence[Unread], *, as_json: bool) -> None:
     """The dataset, a tree of what it is derived from and one of what is derived from it."""
-    node = graph.node(dataset_id)
-    upstream = graph.upstream(dataset_id, depth_max=depth_max)
-    downstream = graph.downstream(dataset_id, depth_max=depth_max)
+    upstream, downstream = graph.upstream(), graph.downstream()
     if as_json:
         print_json(
             {
-                **node.as_dict(),
-                "upstream": _distinct(upstream),
-                "downstream": _distinct(downstream),
+                **_plain(graph, graph.nodes[graph.start]),
+                "upstream": _distinct(graph, upstream),
+                "downstream": _distinct(graph, downstream),
+                "cut": graph.is_cut,
                 "unread": [{"name": each.name, "problem": each.problem} for each in unread],
             }
         )
         return
-    print_line(_told(node))
+    print_line(_told(graph.nodes[graph.start]))
     _print_tree("derived from", upstream)
     _print_tree("used by", downstream)
     for each in unread:
         print_note(f"odf: {each.name} could not be read: {each.problem}")
+    if graph.is_cut:
+        print_note("odf: there is more beyond")
 
 
 def print_origin(name: str, origin: Origin, *, as_json: bool) -> None:
@@ -100,16 +99,20 @@ def _told_written(written: Written) -> str:
 
 
 def _told(node: Node) -> str:
-    kind = "" if node.kind is None else f"  {node.kind.name.capitalize()}"
-    problem = "" if node.problem is None else f"  ({node.problem})"
-    return f"{node.name or node.dataset_id}{kind}{problem}"
+    kind = "" if node.kind is None else f"  {node.kind.capitalize()}"
+    problem = f"  ({node.problem})" if node.problem else "" if node.is_here else "  (not in this repository)"
+    return f"{node.alias or node.dataset_id}{kind}{problem}"
 
 
-def _distinct(branches: Sequence[Branch]) -> list[dict[str, object]]:
-    """Each dataset once, where it is nearest."""
-    nearest: dict[DatasetId, Branch] = {}
-    for branch in branches:
-        known = nearest.get(branch.node.dataset_id)
-        if known is None or branch.depth < known.depth:
-            nearest[branch.node.dataset_id] = branch
-    return [{**branch.node.as_dict(), "distance": branch.depth} for branch in nearest.values()]
+def _distinct(graph: LineageGraph, branches: Sequence[Branch]) -> list[Mapping[str, Any]]:
+    return [{**_plain(graph, each.node), "distance": each.depth} for each in nearest(branches)]
+
+
+def _plain(graph: LineageGraph, node: Node) -> Mapping[str, Any]:
+    return {
+        "id": str(node.dataset_id),
+        "name": None if node.alias is None else str(node.alias),
+        "kind": None if node.kind is None else node.kind.capitalize(),
+        "inputs": [str(each) for each in graph.inputs_of(node.dataset_id)],
+        "problem": node.problem if node.is_here else "not in this repository",
+    }

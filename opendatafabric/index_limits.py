@@ -9,3 +9,12 @@ INDEXED_TEXT_CHARS_MAX: Final = 10_000
 
 INDEXED_ITEMS_MAX: Final = 1_000
 """Keywords, columns and push sources of a dataset that the catalog repeats; all of them stand in the blocks."""
+
+LINEAGE_NODES_MAX: Final = 1_000
+"""Datasets in a lineage that is told; the nearest come first, and nobody overlooks more."""
+
+LINEAGE_DEPTH_MAX: Final = 100
+"""Steps that a lineage is followed in either direction: each is a question to the catalog."""
+
+LINEAGE_EDGES_MAX: Final = 5_000
+"""Edges in a lineage that is told: datasets may have a thousand inputs each."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from catalog.permissions import Access
-from opendatafabric.did import DatasetId
-from pipeline.lineage.read_graph import read_graph
-from repo_server.gate import Visit, access_of
+from catalog.lineage import Reach
+from repo_server.gate import Visit
+from repo_server.lineages import lineage_of
 from repo_server.moments import moment
 
 
 async def plain_dependents(found: Visit) -> dict[str, Any]:
-    """As plain values; every chain of the repository is looked at for its inputs, one asker after another."""
+    """As plain values."""
     services, entry = found.services, found.dataset.entry
-    async with services.lineage:
-        graph, _ = await read_graph(services.repository)
-    derived = [branch.node.dataset_id for branch in graph.downstream(entry.id, depth_max=1)]
+    graph = await lineage_of(found, Reach(depth_max=1))
     now, terms = services.now(), services.settings.terms
     return {
         "id": str(entry.id),
@@ -24,14 +21,7 @@ async def plain_dependents(found: Visit) -> dict[str, Any]:
         "head": str(await entry.dataset.head()),
         "keptUntil": moment(now + terms.deleted_kept_s),
         "nameReservedUntil": moment(now + terms.names_reserved_s),
-        "derivatives": [name for each in derived if (name := await _name_if_seen(found, each)) is not None],
+        "derivatives": [str(each.node.alias) for each in graph.downstream() if each.depth == 1],
         "belongings": await services.catalog.belongings.of(entry.id),
         "mirrors": await services.catalog.belongings.mirrors_of(entry.alias),
     }
-
-
-async def _name_if_seen(found: Visit, dataset_id: DatasetId) -> str | None:
-    hosted = await found.services.directory.find(dataset_id)
-    if hosted is None or await access_of(found.services, hosted, found.caller) < Access.READ:
-        return None
-    return str(hosted.entry.alias)

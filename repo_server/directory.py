@@ -13,7 +13,7 @@ from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.did import AccountId, DatasetId, new_dataset_id
 from opendatafabric.errors import DatasetNotFound
-from opendatafabric.names import DatasetName
+from opendatafabric.names import AccountName, DatasetName
 from repo_server.measuring import measured
 from repo_server.remembered import Remembered
 from repo_server.upstream import Upstream, UpstreamDataset
@@ -80,6 +80,11 @@ class Directory:
     def forget(self, ref: DatasetAlias) -> None:
         """Look again next time."""
         self._known.forget(ref)
+
+    @property
+    def default_account(self) -> AccountName:
+        """Whose datasets are that say no account."""
+        return self._default_owner.name
 
     def with_account(self, alias: DatasetAlias) -> DatasetAlias:
         """The alias with its account: datasets that say none are the default owner's."""

@@ -69,8 +69,6 @@ class Services:
     """Set where the server provides for IPFS."""
     pulls: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     pushes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    lineage: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    """Held by who reads every chain of the repository."""
     packs: LocalDerivedStore | None = None
     """Finished answers to long pulls, shared with all processes on this repository; absent when none are kept."""
     sockets: weakref.WeakSet[web.WebSocketResponse] = field(default_factory=weakref.WeakSet)

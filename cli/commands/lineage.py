@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from catalog.lineage import Reach
+from catalog.lineage_reading import read_lineage
 from cli.datasets import opened_repository
 from cli.lineages import print_graph, print_origin
 from cli.options import AsJson, RepositoryOption
 from opendatafabric.dataset_ref import parse_dataset_ref
-from pipeline.lineage.read_graph import read_graph
+from opendatafabric.index_limits import LINEAGE_DEPTH_MAX
 from pipeline.lineage.read_origin import read_origin
 
 
@@ -21,7 +23,8 @@ def command(
         int | None, typer.Option("--offset", metavar="N", min=0, help="Of what the record at this offset was made.")
     ] = None,
     depth: Annotated[
-        int | None, typer.Option("--depth", min=1, help="Go so many datasets up and down at most.")
+        int | None,
+        typer.Option("--depth", min=1, max=LINEAGE_DEPTH_MAX, help="Go so many datasets up and down at most."),
     ] = None,
     repository: RepositoryOption = ".",
     as_json: AsJson = False,
@@ -47,9 +50,9 @@ def command(
 
 async def _show_graph(text: str, depth: int | None, repository: str, *, as_json: bool) -> None:
     async with opened_repository(repository) as root:
-        wanted = (await root.find(parse_dataset_ref(text))).id
-        graph, unread = await read_graph(root)
-        print_graph(graph, wanted, unread, depth_max=depth, as_json=as_json)
+        entry = await root.find(parse_dataset_ref(text))
+        graph, unread = await read_lineage(root, entry, Reach() if depth is None else Reach(depth_max=depth))
+        print_graph(graph, unread, as_json=as_json)
 
 
 async def _show_origin(text: str, offset: int, repository: str, *, as_json: bool) -> None:

@@ -1,5 +1,5 @@
-"""Where data come from: which datasets are derived from which, and of what single records were made.
+"""Of what single records were made: ``origin`` is what is known, ``read_origin`` finds it out.
 
-``graph`` and ``origin`` are what is known, ``read_graph`` and ``read_origin`` find it out. Damage and inputs that are
-not here are part of the answer, for these questions are asked most where something is wrong.
+Damage and inputs that are not here are part of the answer, for these questions are asked most where something is wrong.
+Which datasets are made of which is in the catalog.
 """

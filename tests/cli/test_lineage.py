@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from catalog.lineage_graph import Branch, Node
 from cli.lineages import tree_lines
-from opendatafabric.metadata.events import DatasetKind
-from pipeline.lineage.graph import Branch, Node
+from opendatafabric.dataset_ref import DatasetAlias
 from tests.cli.runner import odf
 from tests.pipeline.transform.derived import id_of
 from tests.source_tree import ROOT
@@ -132,7 +132,7 @@ def test_a_record_that_is_not_there(mine: Path) -> None:
 
 def test_a_tree_is_drawn_with_its_branches() -> None:
     def branch(name: str, depth: int, *, is_last: bool, is_repeated: bool = False) -> Branch:
-        return Branch(Node(id_of(name), name, DatasetKind.ROOT), depth, is_last, is_repeated)
+        return Branch(Node(id_of(name), DatasetAlias.from_text(name), "root"), depth, is_last, is_repeated)
 
     drawn = tree_lines(
         [

@@ -10,17 +10,21 @@ import aiohttp
 import orjson
 import pytest
 
+from catalog.facts_refresh import refresh_facts
 from catalog.roles import Role
 from catalog.visibility import Visibility
 from opendatafabric.errors import OdfError
+from opendatafabric.metadata.events import DatasetKind, SetTransform
+from opendatafabric.metadata.transform import TransformInput
 from repo_server.app import running
 from repo_server.config import Tenancy
 from storage.dataset import Dataset
 from sync.push import push_dataset
 from sync.remote import parse_remote
 from sync.transfer import TransferResult
+from tests.pipeline.transform.derived import query_over
 from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
-from tests.storage.chains import ChainBuilder
+from tests.storage.chains import ChainBuilder, dataset_id
 from tests.sync.scenarios.stage import fill
 from tests.sync.smart_server import memory_dataset
 
@@ -235,3 +239,16 @@ async def test_two_servers_over_one_repository_agree_at_once(tmp_path: Path) -> 
             await ask(second, "PATCH", "/alice/open", {"name": "other"})
             assert await status(first, "/alice/open/refs/head", None) == 404
             assert await status(first, "/alice/other/refs/head", None) == 200
+
+
+async def test_of_what_is_derived_from_it_the_owner_is_told_what_he_may_see(
+    server: Hosted, chain: ChainBuilder
+) -> None:
+    for number, (name, visibility) in enumerate((("seen", Visibility.PUBLIC), ("hidden", Visibility.PRIVATE)), start=7):
+        made = ChainBuilder(dataset_id(number), DatasetKind.DERIVATIVE)
+        made.add(SetTransform((TransformInput(chain.id, "it"),), query_over("select 1").transform))
+        entry = await server.add(name, made, visibility)
+        await server.catalog.datasets.set_owner(made.id, server.accounts["bob"])
+        await refresh_facts(server.catalog.dataset_facts, made.id, entry.dataset)
+    plan = told(await ask(server, "DELETE", server.path("open") + "?dryRun=true"))
+    assert plan["derivatives"] == [str(server.alias("seen"))]
