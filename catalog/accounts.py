@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
 from sqlalchemy import Row, exists, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.engine import Database
+from catalog.former_account_names import require_free_name
 from catalog.passwords import Passwords, is_outdated
 from catalog.tables import accounts
 from opendatafabric.did import AccountId, new_dataset_id
@@ -121,12 +124,12 @@ class Accounts:
         """A new account with an id of its own.
 
         Raises:
-            NameCollision: the name is taken, in whatever case.
+            NameCollision: the name is taken, in whatever case, or kept for the account that had it.
             MalformedIdentifier: the name is the beginning of paths of the node.
             MalformedInput: a password that is too short or not ASCII.
             UnsupportedOperation: an organisation that logs in or administers.
         """
-        _check_name(name)
+        check_name(name)
         _check_kind(name, kind, may_log_in=is_admin or password is not None)
         password_hash = None if password is None else await self._passwords.hashed(password)
         return await self._insert(name, kind, password_hash=password_hash, is_admin=is_admin)
@@ -140,7 +143,7 @@ class Accounts:
             Conflict: the node has an administrator already.
             NameCollision, MalformedIdentifier: as ``create``.
         """
-        _check_name(name)
+        check_name(name)
         return await self._insert(name, AccountKind.USER, is_admin=True, is_first=True)
 
     async def _insert(
@@ -161,16 +164,13 @@ class Accounts:
             "created_at": self._now(),
             "kind": kind.value,
         }
-        try:
+        with named_once(name):
             async with self._database.writing() as connection:
                 if is_first and (await connection.execute(select(_SOMEBODY_ADMINISTERS))).scalar():
                     raise Conflict("the node has an administrator", hint="who makes others: odf account make-admin")
+                await require_free_name(connection, name, self._now())
                 made = await connection.execute(insert(accounts).values(row).returning(accounts))
                 return account_of(made.one())
-        except StorageError as error:
-            if not isinstance(error.__cause__, IntegrityError):
-                raise
-            raise NameCollision(f"account {name} exists already", found=name) from None
 
     async def find(self, name: AccountName) -> Account:
         """The account of that name; ``NotFound`` when there is none."""
@@ -253,9 +253,7 @@ class Accounts:
         changed = update(accounts).where(accounts.c.id == str(account.id)).values(values).returning(accounts)
         async with self._database.writing() as connection:
             row = (await connection.execute(changed)).one()
-            administered = (await connection.execute(select(_SOMEBODY_ADMINISTERS))).scalar()
-            if account.is_admin and not account.disabled and not administered:
-                raise Conflict(f"nobody would administer the node without {account.name}")
+            await require_administrator(connection, account)
         return account_of(row)
 
     async def _one(self, condition: Any, what: str) -> Account:
@@ -278,7 +276,26 @@ def account_of(row: Row[Any], *, account_id: str | None = None) -> Account:
     )
 
 
-def _check_name(name: AccountName) -> None:
+@contextmanager
+def named_once(name: AccountName) -> Iterator[None]:
+    """Let the database say that an account has the name: ``NameCollision``."""
+    try:
+        yield
+    except StorageError as error:
+        if not isinstance(error.__cause__, IntegrityError):
+            raise
+        raise NameCollision(f"account {name} exists already", found=name) from None
+
+
+async def require_administrator(connection: AsyncConnection, without: Account) -> None:
+    """Return if somebody administers the node after a change to that account; ``Conflict`` when it did so alone."""
+    administered = (await connection.execute(select(_SOMEBODY_ADMINISTERS))).scalar()
+    if without.is_admin and not without.disabled and not administered:
+        raise Conflict(f"nobody would administer the node without {without.name}")
+
+
+def check_name(name: AccountName) -> None:
+    """``MalformedIdentifier`` for a name that no account may have."""
     if is_reserved(name):
         raise MalformedIdentifier(f"no account can be called {name}", hint="paths of the node begin like that")
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 
+from catalog.account_ends import AccountEnds
 from catalog.accounts import Accounts
 from catalog.alerts import Alerts
 from catalog.attempts import Attempts
@@ -20,6 +21,7 @@ from catalog.device_logins import DeviceLogins
 from catalog.engine import Database, open_database
 from catalog.events import Events
 from catalog.external_identities import ExternalIdentities
+from catalog.former_account_names import FormerAccountNames
 from catalog.gates import Gates
 from catalog.ingest_plans import IngestPlans
 from catalog.ipfs import IpfsTables
@@ -49,6 +51,8 @@ class Catalog:
 
     def __init__(self, database: Database, now: Callable[[], float]) -> None:
         self.accounts = Accounts(database, now)
+        self.account_ends = AccountEnds(database, now)
+        self.former_account_names = FormerAccountNames(database, now)
         self.tokens = Tokens(database, now)
         self.datasets = Datasets(database, now)
         self.roles = Roles(database, now)

@@ -23,6 +23,7 @@ from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.multihash import Multihash
+from opendatafabric.names import AccountName
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,13 @@ class Datasets:
         """Datasets with ``text`` in their names, in whatever case, by name: ``count`` at most."""
         is_like = datasets.c.alias_folded.contains(text.lower(), autoescape=True)
         query = select(datasets).where(is_like).order_by(datasets.c.alias_folded).limit(count)
+        async with self._database.reading() as connection:
+            return [_record(row) for row in await connection.execute(query)]
+
+    async def below(self, account: AccountName, owner_id: AccountId) -> list[DatasetRecord]:
+        """Datasets of an owner whose names begin with that account, by name."""
+        is_below = datasets.c.alias_folded.startswith(f"{account.folded}/", autoescape=True)
+        query = select(datasets).where(is_below, datasets.c.owner_id == str(owner_id)).order_by(datasets.c.alias_folded)
         async with self._database.reading() as connection:
             return [_record(row) for row in await connection.execute(query)]
 

@@ -54,7 +54,7 @@ class Lifecycle:
         return stone
 
     async def undelete(self, dataset_id: DatasetId, alias: DatasetAlias | None = None) -> DatasetEntry:
-        """Bring back what was deleted, under the name it had or another.
+        """Bring back what was deleted, under the name it had below its owner's account, or another.
 
         Raises:
             DatasetNotFound: it was not deleted, or is not kept any longer.
@@ -63,7 +63,7 @@ class Lifecycle:
         stone = await self._stones.of_deleted(dataset_id)
         if stone is None:
             raise DatasetNotFound(f"no deleted dataset {dataset_id} is kept here", hint="odf undelete lists them")
-        wanted = alias or stone.alias
+        wanted = alias or _below(stone.alias, await self._catalog.accounts.find_by_id(stone.owner_id))
         await self.require_free(wanted, stone.owner_id)
         entry = await self._restored(dataset_id, wanted)
         await self._rename_record(dataset_id, entry.alias)

@@ -35,6 +35,20 @@ tombstones: Final = Table(
     Index("ix_tombstones_alias_folded", "alias_folded", "id"),
 )
 
+former_account_names: Final = Table(
+    "former_account_names",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("name", String, nullable=False),
+    Column("name_folded", String, nullable=False),
+    Column("account_id", String, nullable=False),
+    Column("changed_by", String),
+    Column("at", Float, nullable=False),
+    Column("reserved_until", Float, nullable=False),
+    Column("settled", Integer, nullable=False),
+    Index("ix_former_account_names_name_folded", "name_folded", "id"),
+)
+
 transfer_offers: Final = Table(
     "transfer_offers",
     METADATA,

@@ -8,7 +8,7 @@ from catalog.accounts import Account, Accounts
 from catalog.datasets import DatasetRecord, Datasets
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import DatasetNotFound, MalformedIdentifier
+from opendatafabric.errors import DatasetNotFound, MalformedIdentifier, NameCollision
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 
@@ -65,5 +65,5 @@ async def _owner_of(entry: DatasetEntry, accounts: Accounts, default_owner: Acco
         return default_owner
     try:
         return await accounts.find_or_create(entry.alias.account)
-    except MalformedIdentifier:
+    except (MalformedIdentifier, NameCollision):  # of the node, or of an account that is called otherwise now
         return default_owner

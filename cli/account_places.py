@@ -12,11 +12,13 @@ from typing import Final, Protocol, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from catalog.account_changes import AccountChange, change_account
+from catalog.account_lifecycle import AccountLifecycle
 from catalog.accounts import AccountKind
 from catalog.catalog import Catalog
 from catalog.scopes import Patterns, Scope
 from cli.catalogs import catalog_of
 from cli.datasets import is_server
+from cli.lifecycles import place_at
 from cli.server_api import ServerApi, server_api
 from cli.tokens import ends_at
 from opendatafabric.errors import UnsupportedOperation
@@ -58,6 +60,10 @@ class AccountPlace(Protocol):
     async def create(self, new: NewAccount) -> AccountState: ...
 
     async def change(self, name: AccountName, change: AccountChange) -> AccountState: ...
+
+    async def rename(self, name: AccountName, wanted: AccountName) -> AccountState: ...
+
+    async def delete(self, name: AccountName) -> None: ...
 
     async def create_token(self, new: NewToken) -> str: ...
 
@@ -108,6 +114,22 @@ class AccountsHere:
     async def change(self, name: AccountName, change: AccountChange) -> AccountState:
         return plain_account(await change_account(self._catalog, name, change))
 
+    async def rename(self, name: AccountName, wanted: AccountName) -> AccountState:
+        account = await self._catalog.accounts.find(name)
+        async with self._lifecycle() as lifecycle:
+            return plain_account(await lifecycle.rename(account, wanted, by=None))
+
+    async def delete(self, name: AccountName) -> None:
+        account = await self._catalog.accounts.find(name)
+        async with self._lifecycle() as lifecycle:
+            await lifecycle.delete(account, by=None)
+
+    @asynccontextmanager
+    async def _lifecycle(self) -> AsyncIterator[AccountLifecycle]:
+        async with place_at(self._repository) as place:
+            default = AccountName(place.settings.default_account)
+            yield AccountLifecycle(place.catalog, place.lifecycle, place.settings.terms, default_account=default)
+
     async def create_token(self, new: NewToken) -> str:
         account = await self._catalog.accounts.find_or_create(new.account)
         return await self._catalog.tokens.create(
@@ -148,6 +170,13 @@ class AccountsAtServer:
         told = {"isAdmin": change.is_admin, "disabled": change.disabled, "password": change.password}
         given = {field: value for field, value in told.items() if value is not None}
         return cast(AccountState, await self._api.ask("PATCH", _path(name), given))
+
+    async def rename(self, name: AccountName, wanted: AccountName) -> AccountState:
+        return cast(AccountState, await self._api.ask("PATCH", _path(name), {"accountName": wanted[:]}))
+
+    async def delete(self, name: AccountName) -> None:
+        own = await self._is_own(name)
+        await self._api.ask("DELETE", f"{_OWN}?accountName={quote(name[:], safe='')}" if own else _path(name))
 
     async def create_token(self, new: NewToken) -> str:
         if not await self._is_own(new.account):

@@ -13,6 +13,7 @@ from typing import Final
 import aiohttp
 from aiohttp import WSCloseCode, web
 
+from catalog.account_lifecycle import AccountLifecycle
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
 from catalog.lifecycle import Lifecycle
@@ -230,6 +231,7 @@ async def made_services(
         upstream=upstream,
     )
     queries = Queries(settings)
+    lifecycle = Lifecycle(repository, catalog, settings.terms, time.time)
     services = Services(
         settings=settings,
         repository=repository,
@@ -241,7 +243,8 @@ async def made_services(
         feed=EventFeed(catalog.events, catalog.version),
         indexing=Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility),
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
-        lifecycle=Lifecycle(repository, catalog, settings.terms, time.time),
+        lifecycle=lifecycle,
+        account_lifecycle=AccountLifecycle(catalog, lifecycle, settings.terms, default_account=owner.name),
         engine=engine,
         queries=queries,
         downloads=_downloads(settings, queries),

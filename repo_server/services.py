@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from catalog.account_lifecycle import AccountLifecycle
 from catalog.catalog import Catalog
 from catalog.lifecycle import Lifecycle
 from pipeline.ingest import Engine
@@ -53,6 +54,7 @@ class Services:
     queries: Queries
     previews: Previews
     lifecycle: Lifecycle
+    account_lifecycle: AccountLifecycle
     downloads: Downloads
     feed: EventFeed
     engine: Engine

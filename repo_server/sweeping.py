@@ -79,6 +79,7 @@ async def sweep(services: Services) -> None:
     if services.packs is not None:
         await services.packs.sweep(unused_for_s=_PACKS_UNUSED_S, now=now)
     await services.lifecycle.finish_begun()
+    await services.account_lifecycle.finish_begun()
     given_up = await services.lifecycle.expire()
     if given_up:
         SERVER.info("%d datasets that were deleted are gone for good", given_up)

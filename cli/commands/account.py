@@ -21,7 +21,7 @@ from repo_server.account_states import AccountState
 
 IS_GROUP = True
 app = typer.Typer(
-    help="""Make, list, disable and enable accounts, on the machine of the server; with --repo URL for administrators.
+    help="""Make, list, change and delete accounts, on the machine of the server; with --repo URL for administrators.
 
 \b
 Example:
@@ -140,6 +140,38 @@ def enable(name: Name, repository: RepositoryOption = ".", as_json: AsJson = Fal
         odf account enable mallory --repo my-repository
     """
     _change(repository, name, AccountChange(disabled=False), as_json=as_json)
+
+
+@app.command()
+def rename(
+    name: Name,
+    new_name: Annotated[str, typer.Argument(metavar="NEW-NAME", help="What it is called from now on.")],
+    repository: RepositoryOption = ".",
+    as_json: AsJson = False,
+) -> None:
+    """Give an account another name, and its datasets with it. Its tokens stay; the old names are kept for it a while.
+
+    \b
+    Example:
+        odf account rename alice alice-m --repo my-repository
+    """
+    wanted = AccountName(new_name)
+    _print(with_accounts(repository, lambda place: place.rename(AccountName(name), wanted)), as_json=as_json)
+
+
+@app.command()
+def delete(name: Name, repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """Delete an account that owns no datasets: its tokens, logins and roles end at once. At a server also one's own.
+
+    \b
+    Example:
+        odf account delete mallory --repo my-repository
+    """
+    with_accounts(repository, lambda place: place.delete(AccountName(name)))
+    if as_json:
+        print_json({"deleted": name})
+    else:
+        print_line(f"{name} is deleted")
 
 
 @app.command("make-admin")

@@ -36,6 +36,7 @@ class NewAccount(JsonBody):
 class WantedChange(JsonBody):
     """What is not said stays."""
 
+    account_name: str | None = None
     password: SecretStr | None = None
     is_admin: bool | None = None
     disabled: bool | None = None
@@ -49,6 +50,7 @@ class PasswordChange(JsonBody):
 
 
 _AFTER: Final = Parameter("after", "only accounts after this name", value="alice")
+_CONFIRMED: Final = Parameter("accountName", "one's own, so that none ends by mistake", value="alice")
 _LIMIT: Final = Parameter("limit", f"at most so many; {_LISTED} if not given", {"type": "integer"}, value=10)
 
 
@@ -96,11 +98,33 @@ async def get_account(request: web.Request) -> web.StreamResponse:
     body=Body({JSON: WantedChange}, {"disabled": True}),
 )
 async def patch_account(request: web.Request) -> web.StreamResponse:
-    """``PATCH /accounts/{account}``: its password, whether it administers, whether it is disabled."""
+    """``PATCH /accounts/{account}``: its name, its password, whether it administers, whether it is disabled."""
     account, wanted = await _named(request), await read_body(request, WantedChange)
+    services = request.app[SERVICES]
+    if wanted.account_name is not None:
+        account = await services.account_lifecycle.rename(
+            account, AccountName(wanted.account_name), by=_caller(request).id
+        )
     password = None if wanted.password is None else wanted.password.get_secret_value()
     change = AccountChange(wanted.is_admin, wanted.disabled, password)
-    return json_response(plain_account(await change_account(request.app[SERVICES].catalog, account.name, change)))
+    return json_response(plain_account(await change_account(services.catalog, account.name, change)))
+
+
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT))
+async def delete_account(request: web.Request) -> web.StreamResponse:
+    """``DELETE /accounts/{account}``: its tokens and sessions end at once; one that owns datasets stays."""
+    await request.app[SERVICES].account_lifecycle.delete(await _named(request), by=_caller(request).id)
+    return web.Response(status=HTTPStatus.NO_CONTENT)
+
+
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=(HTTPStatus.CONFLICT,), parameters=(_CONFIRMED,))
+async def delete_me(request: web.Request) -> web.StreamResponse:
+    """``DELETE /accounts/me?accountName=…``: the caller's own, if the caller says whose that is."""
+    account = _caller(request)
+    if request.query.get("accountName") != account.name[:]:
+        raise MalformedInput("say which account ends", expected=f"?accountName={account.name}")
+    await request.app[SERVICES].account_lifecycle.delete(account, by=account.id)
+    return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
 @describes(Tag.REPOSITORY, json(list[TokenState]), refuses=(HTTPStatus.NOT_FOUND,), shown=True)
@@ -126,9 +150,7 @@ async def delete_token_of(request: web.Request) -> web.StreamResponse:
 )
 async def put_password(request: web.Request) -> web.StreamResponse:
     """``PUT /accounts/me/password``: with the one before, so that a token alone does not suffice."""
-    account = request[CALLER].account
-    assert account is not None  # nobody else is let through
-    wanted = await read_body(request, PasswordChange)
+    account, wanted = _caller(request), await read_body(request, PasswordChange)
     try:
         await _accounts(request).check_password(account.name, wanted.password.get_secret_value())
     except AuthenticationRequired:
@@ -143,6 +165,12 @@ def _limit(request: web.Request) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= _LISTED_MAX):
         raise MalformedInput(f"limit is a number from 1 to {_LISTED_MAX}", found=text[:100])
     return int(text)
+
+
+def _caller(request: web.Request) -> Account:
+    account = request[CALLER].account
+    assert account is not None  # nobody else is let through
+    return account
 
 
 async def _named(request: web.Request) -> Account:

@@ -147,3 +147,11 @@ def test_every_change_stands_in_the_audit_log(repository: Path) -> None:
     told = [(entry["action"], entry["subject"]) for entry in entries]
     expected = [("odf account disable", "bob"), ("odf account create", "bob"), ("odf account bootstrap", "alice")]
     assert told[:3] == expected
+
+
+def test_an_account_is_renamed_and_deleted(repository: Path) -> None:
+    assert account(repository, "create", "alice").code == 0
+    assert account(repository, "rename", "alice", "alice-m").lines[0].split()[0] == "alice-m"
+    assert account(repository, "create", "alice").code == 5
+    assert account(repository, "delete", "alice-m").lines == ["alice-m is deleted"]
+    assert account(repository, "delete", "alice-m").code == 4

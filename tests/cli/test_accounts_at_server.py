@@ -135,3 +135,11 @@ async def test_words_of_a_server_are_cut() -> None:
     with pytest.raises(MalformedInput) as caught:
         await asked_of(web.json_response({"message": "x" * 10_000}, status=400))
     assert len(caught.value.message) == 500
+
+
+async def test_an_administrator_renames_and_deletes_and_everybody_deletes_their_own(server: Hosted) -> None:
+    renamed = await run(server, "root", "account", "rename", "bob", "bob-b")
+    assert renamed.lines[0].split()[0] == "bob-b"
+    assert (await run(server, "alice", "account", "delete", "bob-b")).code != 0
+    assert (await run(server, "bob", "account", "delete", "bob-b", "--json")).json() == {"deleted": "bob-b"}
+    assert (await run(server, "root", "account", "delete", "alice")).code == 0

@@ -13,7 +13,7 @@ from catalog.scopes import Scope
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName
 from repo_server.routes import IPFS_ROUTES, NODE_ROUTES
-from tests.repo_server.hosted import Answer, Hosted
+from tests.repo_server.hosted import Answer, Hosted, a_chain, code_of
 
 TOKENS = "/accounts/me/tokens"
 PASSWORD = "correct horse battery"
@@ -203,7 +203,7 @@ async def test_others_have_nothing_to_do_with_accounts(multi: Hosted, method: st
         ("/accounts", {"accountName": "x", "kind": "organization", "password": PASSWORD}, 501),
         ("/accounts", {}, 400),
         ("/accounts", [], 422),
-        ("/accounts/bob", {"accountName": "carol"}, 400),
+        ("/accounts/bob", {"id": "did:odf:x"}, 400),
         ("/accounts/bob", {"passwordHash": "x"}, 400),
         ("/accounts/nobody", {"disabled": True}, 404),
         ("/accounts/a b", {"disabled": True}, 400),
@@ -246,3 +246,30 @@ def is_name(text: str) -> bool:
         return bool(AccountName(text))
     except MalformedIdentifier:
         return False
+
+
+async def test_an_administrator_renames_an_account_with_its_datasets(multi: Hosted) -> None:
+    await multi.add("weather", a_chain())
+    renamed = await send(multi, "PATCH", "/accounts/alice", {"accountName": "alice-m"}, "root")
+    assert (renamed.status, orjson.loads(renamed.body)["accountName"]) == (200, "alice-m")
+    assert (await multi.ask("GET", "/alice-m/weather/refs/head", who="alice")).status == 200
+    assert code_of(await multi.ask("GET", "/alice/weather/reports", who="alice")) == (410, "dataset-gone")
+    assert (await send(multi, "POST", "/accounts", {"accountName": "alice"}, "root")).status == 409
+    assert (await send(multi, "PATCH", "/accounts/bob", {"accountName": "alice-m"}, "root")).status == 409
+
+
+async def test_an_account_that_owns_nothing_ends_at_once(multi: Hosted) -> None:
+    await multi.add("weather", a_chain())
+    assert code_of(await multi.ask("DELETE", "/accounts/alice", who="root")) == (409, "conflict")
+    assert (await multi.ask("DELETE", "/accounts/bob", who="root")).status == 204
+    assert (await multi.ask("GET", "/accounts/me", who="bob")).status == 401
+    assert (await multi.ask("DELETE", "/accounts/bob", who="root")).status == 404
+
+
+async def test_everybody_ends_their_own_account_by_its_name(multi: Hosted) -> None:
+    assert code_of(await multi.ask("DELETE", "/accounts/me?accountName=alice", who="bob")) == (400, "malformed-input")
+    assert (await multi.ask("DELETE", "/accounts/bob", who="alice")).status == 403
+    assert (await multi.ask("DELETE", "/accounts/me?accountName=bob", who="bob")).status == 204
+    assert (await multi.ask("GET", "/accounts/me", who="bob")).status == 401
+    newest = (await multi.catalog.audit.list())[0]
+    assert newest.details["account"] == "bob"
