@@ -15,6 +15,7 @@ from typing import Final
 from aiohttp import web
 
 from catalog.accounts import Account
+from catalog.scopes import Scope
 from catalog.tokens import Authenticated, Tokens
 from opendatafabric.errors import AuthenticationRequired
 from repo_server.problems import Refused, plain
@@ -36,6 +37,12 @@ class Caller:
     @property
     def account(self) -> Account | None:
         return None if self.authenticated is None else self.authenticated.account
+
+    @property
+    def reader(self) -> Account | None:
+        """Who is shown lists: tokens that are not good for all that their account may see show what is public."""
+        known = self.authenticated
+        return None if known is None or known.datasets or Scope.DATASETS_READ not in known.scopes else known.account
 
 
 ANONYMOUS: Final = Caller()

@@ -11,7 +11,6 @@ from yarl import URL
 
 from catalog.accounts import Account
 from catalog.dataset_lists import ListedDataset, Order
-from catalog.scopes import Scope
 from opendatafabric.errors import MalformedIdentifier, MalformedInput, NotFound
 from opendatafabric.names import AccountName
 from repo_server.dataset_states import DatasetList, plain_listed
@@ -90,7 +89,7 @@ async def _list(
 ) -> Sequence[ListedDataset]:
     """One more than a page shows, if there are more."""
     return await request.app[SERVICES].catalog.dataset_lists.list(
-        _reader(request),
+        request[CALLER].reader,
         order=order,
         words=words,
         owner=None if owner is None else owner.id,
@@ -100,19 +99,13 @@ async def _list(
 
 
 async def _aside(request: web.Request) -> dict[str, Any]:
-    lists, reader = request.app[SERVICES].catalog.dataset_lists, _reader(request)
+    lists, reader = request.app[SERVICES].catalog.dataset_lists, request[CALLER].reader
     verified = await lists.verified(reader, count=_ASIDE)
     largest = await lists.list(reader, order=Order.LARGEST, count=_ASIDE)
     return {
         "verified": [{**_row(request, each.dataset), "verified_at": each.verified_at} for each in verified],
         "largest": [_row(request, each) for each in largest],
     }
-
-
-def _reader(request: web.Request) -> Account | None:
-    """Who is shown lists: tokens that are not good for all that their account may see show what is public."""
-    known = request[CALLER].authenticated
-    return None if known is None or known.datasets or Scope.DATASETS_READ not in known.scopes else known.account
 
 
 def _page(request: web.Request, found: Sequence[ListedDataset], **told: Any) -> web.Response:

@@ -98,7 +98,7 @@ _ANSWER_OR_PAGE: Final = Answer({**_ANSWER.content, HTML: STRING}, says="the sam
 _PROBLEM: Final = {PROBLEM: {"$ref": "#/components/schemas/Problem"}}
 _FAULT: Final = Answer({JSON: Checked, **_PROBLEM}, HTTPStatus.BAD_REQUEST, "the proof does not hold, or the query")
 _REFUSES: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.NOT_IMPLEMENTED)
-_FILE_WORDS: Final = {kind.value: kind for kind in FileKind}
+_FILE_WORDS: Final[dict[str, FileKind | None]] = {"json": None, **{kind.value: kind for kind in FileKind}}
 DATASETS_HEADER: Final = "ODF-Datasets"
 _HEADER_CHARS_MAX: Final = 6_000
 
@@ -107,6 +107,7 @@ _HEADER_CHARS_MAX: Final = 6_000
     Tag.QUERY,
     _ANSWER_OR_PAGE,
     Answer({**_PROBLEM, TEXT: STRING, HTML: STRING}, HTTPStatus.BAD_REQUEST, "why the query does not hold"),
+    Answer({**_PROBLEM, HTML: STRING}, HTTPStatus.SERVICE_UNAVAILABLE, "too many ask, or it took too long"),
     refuses=_REFUSES,
     parameters=(
         Parameter("query", "the SQL", required=True, value="select 1 as one"),
@@ -118,7 +119,7 @@ _HEADER_CHARS_MAX: Final = 6_000
         Parameter("skip", "how many rows are left out", {"type": "integer", "minimum": 0}),
         Parameter("limit", "at most so many rows", {"type": "integer", "minimum": 0}),
         *(Parameter(name, says, _TIME) for name, says in _TIMES.items()),
-        Parameter("as", "a file instead of what `Accept` says", {"enum": [kind.value for kind in FileKind]}),
+        Parameter("as", "a file instead of what `Accept` says", {"enum": list(_FILE_WORDS)}),
         Parameter("state", "read states instead of changelogs", {"type": "boolean"}),
     ),
 )
@@ -136,7 +137,7 @@ async def get_query(request: web.Request) -> web.StreamResponse:
     except KeyError:
         unknown = MalformedInput("there is no such file", expected=", ".join(_FILE_WORDS), found=str(wanted)[:100])
         raise Refused(worded(unknown, HTTPStatus.BAD_REQUEST)) from None
-    return await _answer(request, question, kind)
+    return await _answer(request, question, kind, file=wanted)
 
 
 @describes(Tag.QUERY, _ANSWER, refuses=_REFUSES, body=Body({JSON: QuestionBody}, {"query": "select 1 as one"}))
@@ -169,17 +170,23 @@ def _accepted(request: web.Request) -> FileKind | None:
     return accepted(request, {JSON: None} | {told.partition(";")[0]: kind for kind, told in FILE_TYPES.items()})
 
 
-async def _answer(request: web.Request, question: Question, kind: FileKind | None) -> web.StreamResponse:
+async def _answer(
+    request: web.Request, question: Question, kind: FileKind | None, *, file: str | None = None
+) -> web.StreamResponse:
+    """``file`` is the suffix under which a browser keeps the answer."""
     services = request.app[SERVICES]
     async with answered(services, request[CALLER], question, kind) as answer:
-        if kind is not None:
-            return await _send(request, answer, b"", b"", FILE_TYPES[kind])
-        head, end = await answer_parts(services, answer)
-        return await _send(request, answer, head, end, JSON)
+        head, end = (b"", b"") if kind is not None else await answer_parts(services, answer)
+        headers = {"Content-Type": JSON if kind is None else FILE_TYPES[kind]}
+        if file is not None:
+            headers["Content-Disposition"] = f'attachment; filename="answer.{file}"'
+        return await _send(request, answer, head, end, headers)
 
 
-async def _send(request: web.Request, answer: Answered, head: bytes, end: bytes, kind: str) -> web.StreamResponse:
-    headers = {"Content-Type": kind, "Vary": "Accept, Authorization", "Cache-Control": "no-store"}
+async def _send(
+    request: web.Request, answer: Answered, head: bytes, end: bytes, headers: dict[str, str]
+) -> web.StreamResponse:
+    headers |= {"Vary": "Accept, Authorization", "Cache-Control": "no-store"}
     datasets = orjson.dumps([each.as_plain() for each in answer.datasets]).decode()
     if len(datasets) <= _HEADER_CHARS_MAX and datasets.isascii():
         headers[DATASETS_HEADER] = datasets

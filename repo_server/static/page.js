@@ -30,5 +30,10 @@ function startCopyButton(button) {
   button.hidden = false;
 }
 
+function startCopyButtons() {
+  if (navigator.clipboard) document.querySelectorAll("[data-copy][hidden]").forEach(startCopyButton);
+}
+
 document.querySelectorAll("[data-theme-button]").forEach(startThemeButton);
-if (navigator.clipboard) document.querySelectorAll("[data-copy]").forEach(startCopyButton);
+document.addEventListener("page-changed", startCopyButtons);
+startCopyButtons();

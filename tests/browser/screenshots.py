@@ -20,6 +20,7 @@ SHOTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "dataset": ("dataset", DESKTOP),
     "dataset-dark": ("dataset", {**DESKTOP, **DARK}),
     "dataset-phone": ("dataset", {**PHONE, "device_scale_factor": 1}),
+    "answer": ("answer", DESKTOP),
     "block": ("block", DESKTOP),
     "report": ("report", DESKTOP),
     "tokens": ("tokens", DESKTOP),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from playwright.async_api import Browser, BrowserContext, Page
+from yarl import URL
 
 from catalog.datasets import DatasetRecord
 from catalog.mirrors import Direction, NewMirror
@@ -107,6 +108,9 @@ async def _fill(found: Site) -> None:
         "block": f"{here}/log/{head}",
         "reports": f"{here}/reports",
         "report": f"{here}/reports/{recorded.hash}",
+        "ask": str(URL("/query").with_query(dataset=here[1:])),
+        "answer": str(URL("/query").with_query(query=f'SELECT weather, count(*) AS days FROM "{here[1:]}" GROUP BY 1')),
+        "mistake": str(URL("/query").with_query(query=f'SELECT wether\nFROM "{here[1:]}"')),
         "login": "/v/login",
         "tokens": "/v/tokens",
         "mirrors": "/system/mirrors",
