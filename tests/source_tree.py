@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -27,3 +28,9 @@ def python_files(*tops: str) -> tuple[Path, ...]:
 def text_of(path: Path) -> str:
     """The text of a file named relative to the root."""
     return (ROOT / path).read_text(encoding="utf-8")
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax tree of such a file, parsed once."""
+    return ast.parse(text_of(path))

@@ -10,19 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.source_tree import FLOORS, ROOT, python_files, text_of
+from tests.for_every import for_every
+from tests.source_tree import FLOORS, ROOT, python_files, text_of, tree_of
 
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "base"}
 ENVIRONMENT_READERS = {
     Path("repo_server/config.py"): "the settings of the server",
     Path("sync/credentials.py"): "where the token file lies (XDG_CONFIG_HOME)",
 }
-WHOLE_TREE = pytest.mark.parametrize("path", python_files(*FLOORS), ids=str)
+WHOLE_TREE = for_every(python_files(*FLOORS))
 
 
 def imports_of(path: Path) -> Iterator[tuple[str, bool]]:
     """Each imported module and whether the import stands inside a function."""
-    tree = ast.parse(text_of(path))
+    tree = tree_of(path)
     inside = {
         id(node)
         for function in ast.walk(tree)
@@ -36,6 +37,7 @@ def imports_of(path: Path) -> Iterator[tuple[str, bool]]:
             yield node.module, id(node) in inside
 
 
+@pytest.mark.slow  # `make lint` asks the same
 def test_every_floor_imports_only_downward_and_each_library_has_its_home() -> None:
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -61,21 +63,21 @@ def test_only_the_settings_read_the_environment(path: Path) -> None:
         return
     names = {
         f"{node.value.id}.{node.attr}"
-        for node in ast.walk(ast.parse(text_of(path)))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
     assert not names & {"os.environ", "os.getenv", "os.environb", "os.putenv"}
 
 
-@pytest.mark.parametrize("path", python_files("opendatafabric"), ids=str)
+@for_every(python_files("opendatafabric"))
 def test_the_format_has_no_coroutines_and_opens_no_files(path: Path) -> None:
-    for node in ast.walk(ast.parse(text_of(path))):
+    for node in ast.walk(tree_of(path)):
         assert not isinstance(node, ast.AsyncFunctionDef | ast.Await), f"{path}:{node.lineno}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id not in {"open", "print", "input", "eval", "exec"}, f"{path}:{node.lineno}"
 
 
-@pytest.mark.parametrize("path", python_files("repo_server"), ids=str)
+@for_every(python_files("repo_server"))
 def test_the_server_never_reaches_spark(path: Path) -> None:
     assert not [module for module, _ in imports_of(path) if module.split(".")[0] == "pyspark"]
 
@@ -87,6 +89,12 @@ def test_hashing_blocks_does_not_wait_for_the_server_or_for_arrow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_a_server_does_not_wait_for_pandas() -> None:
+    probe = "import sys, repo_server.app, verify.worker; print('pandas' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", probe], cwd=ROOT, text=True) == "False\n"
 
 
 def test_commands_for_data_load_no_database_code() -> None:

@@ -25,6 +25,7 @@ from repo_server.routes import EVERY_ROUTE, Route
 from tests.cli.runner import odf
 from tests.cli.workers import own_worker
 from tests.conftest import ExampleServer
+from tests.for_every import for_every
 from tests.source_tree import ROOT, text_of, tracked_files
 from tools.errors_page import families
 from tools.errors_page import page as errors_page
@@ -42,20 +43,20 @@ def blocks(path: Path, language: str) -> list[tuple[str, str]]:
 TUTORIALS = [path for path in PAGES if blocks(path, "console")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@for_every(PAGES)
 def test_every_link_to_a_page_leads_to_one(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text_of(page))
     local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
     assert not [target for target in local if not (ROOT / page.parent / target).exists()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=str)
+@for_every(PAGES)
 def test_every_test_that_a_page_names_is_there(page: Path) -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", text_of(page))
     assert not [name for file, name in named if f"def {name}(" not in text_of(Path(file))]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parts[0] == "docs"], ids=str)
+@for_every([page for page in PAGES if page.parts[0] == "docs"])
 def test_every_page_can_be_reached_from_the_start(page: Path) -> None:
     seen, queue = set[Path](), [Path("README.md"), Path("docs/index.md")]
     while queue:
@@ -68,7 +69,7 @@ def test_every_page_can_be_reached_from_the_start(page: Path) -> None:
     assert page in seen
 
 
-@pytest.mark.parametrize("family", families(), ids=lambda family: family.code)
+@for_every(families(), ids=lambda family: family.code)
 def test_every_error_code_says_what_it_means_and_what_to_do(family: type[errors.OdfError]) -> None:
     assert family.code in ERROR_TYPES, f"add {family.code} to repo_server/error_table.py"
 
@@ -87,12 +88,12 @@ def test_every_exit_code_is_documented() -> None:
     assert set(EXIT_CODES.values()) <= set(ExitCode)
 
 
-@pytest.mark.parametrize("name", Settings.model_fields)
+@for_every(Settings.model_fields)
 def test_every_setting_is_documented(name: str) -> None:
     assert f"`ODF_{name.upper()}`" in text_of(REFERENCE / "settings.md")
 
 
-@pytest.mark.parametrize("route", EVERY_ROUTE, ids=lambda route: f"{route.method} {route.path}")
+@for_every(EVERY_ROUTE, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_is_documented(route: Route) -> None:
     rows = [line for line in text_of(REFERENCE / "http-api.md").splitlines() if route.method in line]
     path = route.path.replace(":.*", "")
@@ -110,7 +111,7 @@ def command_lines() -> list[tuple[str, ...]]:
     return found
 
 
-@pytest.mark.parametrize("words", command_lines(), ids=" ".join)
+@for_every(command_lines(), ids=" ".join)
 def test_every_command_has_help_with_an_example_and_json_and_a_section(words: tuple[str, ...]) -> None:
     text = odf(*words, "--help").stdout.decode()
     assert re.search(rf"Example:\n\s+odf {' '.join(words)}", text), text

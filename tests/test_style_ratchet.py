@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.source_tree import FLOORS, ROOT, python_files, text_of
+from tests.source_tree import FLOORS, ROOT, python_files, text_of, tree_of
 
 STORED = ROOT / "tests" / "style_ratchet.json"
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)
@@ -33,7 +33,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def functions(path: Path) -> Iterator[Function]:
     """Every function of a module, methods and inner ones too."""
-    for node in ast.walk(ast.parse(text_of(path))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, Function):
             yield node
 

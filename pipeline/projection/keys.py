@@ -29,7 +29,8 @@ _HASHED_TOGETHER: Final = 16_384
 _LONG_BYTES: Final = 256
 """Keys over this length are hashed one by one; there a loop over their words would take longer."""
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_EMPTY: Final = pa.scalar(b"", pa.large_binary())
+_EMPTY: Final = pa.Array.from_buffers(pa.large_binary(), 1, [None, pa.py_buffer(bytes(16)), pa.py_buffer(b"")])[0]
+"""Made of buffers: to make it of a value has Arrow load pandas wherever it is installed, which takes a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 
-import pytest
-
+from tests.for_every import for_every
 from tools.limits_page import modules
 
 MODULES = modules()
@@ -15,14 +14,14 @@ NAMES = [line.target.id for line in LINES if isinstance(line, ast.AnnAssign) and
 UNITS = {"BYTES", "KIB", "CHARS", "S", "DEPTH", "COUNT"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_every(NAMES)
 def test_a_limit_is_a_positive_number(name: str) -> None:
     value = next(getattr(module, name) for module in MODULES if hasattr(module, name))
     assert isinstance(value, int | float)
     assert value > 0
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_every(NAMES)
 def test_a_limit_is_followed_by_its_reason(name: str) -> None:
     at = next(i for i, line in enumerate(LINES) if isinstance(line, ast.AnnAssign) and ast.unparse(line.target) == name)
     reason = LINES[at + 1] if at + 1 < len(LINES) else None
@@ -31,7 +30,7 @@ def test_a_limit_is_followed_by_its_reason(name: str) -> None:
     assert len(str(reason.value.value)) > 20
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_every(NAMES)
 def test_the_name_of_a_limit_says_what_it_counts(name: str) -> None:
     words = set(name.split("_"))
     assert words & UNITS or any(word.endswith("S") for word in words), name

@@ -14,6 +14,7 @@ from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
 from catalog.datasets import DatasetRecord
 from catalog.scopes import Scope, parse_patterns
+from catalog.sqlite_files import sqlite_path
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key
@@ -130,12 +131,37 @@ async def hosted(
     place = address or str(folder / "datasets")
     (folder / "datasets").mkdir(parents=True, exist_ok=True)  # for the catalog, which is opened first
     settings = Settings.model_validate({"repo": place, "tenancy": tenancy, "port": 0, "preview_records": 0, **options})
+    accounts, tokens = await _people(settings.database_url)
     async with open_catalog(settings.database_url) as catalog, aiohttp.ClientSession() as to_node:
         repository = await init_repository(place, Connection(to_node, tables=catalog.stores))
+        async with running(settings, engine=engine) as url, aiohttp.ClientSession(auto_decompress=False) as session:
+            yield Hosted(url, settings, repository, catalog, session, accounts, tokens)
+
+
+People = tuple[dict[str, Account], dict[str, str]]
+"""Accounts by name, and a token of each."""
+
+_MADE: dict[str, tuple[bytes, People]] = {}
+"""A catalog with them, made once: to lay out its tables and write the rows takes longer than many a test."""
+
+
+async def _people(url: str) -> People:
+    """Those of the catalog at ``url``, which is new."""
+    file = sqlite_path(url)
+    if file is None:
+        return await _make_people(url)
+    if not _MADE:
+        people = await _make_people(url)
+        _MADE["catalog"] = file.read_bytes(), people
+    content, (accounts, tokens) = _MADE["catalog"]
+    file.write_bytes(content)
+    return dict(accounts), dict(tokens)
+
+
+async def _make_people(url: str) -> People:
+    async with open_catalog(url) as catalog:
         accounts = {
             name: await catalog.accounts.create(AccountName(name), is_admin=name == "root")
             for name in ("alice", "bob", "root")
         }
-        tokens = {name: await catalog.tokens.create(account, tuple(Scope)) for name, account in accounts.items()}
-        async with running(settings, engine=engine) as url, aiohttp.ClientSession(auto_decompress=False) as session:
-            yield Hosted(url, settings, repository, catalog, session, accounts, tokens)
+        return accounts, {name: await catalog.tokens.create(each, tuple(Scope)) for name, each in accounts.items()}

@@ -15,6 +15,7 @@ from repo_server.app import create_app
 from repo_server.config import Settings, Tenancy
 from repo_server.needs import OfDataset, OfNode
 from repo_server.routes import ACCOUNT_PAGE_ROUTES, DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES, PREFIXES, Route
+from tests.for_every import for_every
 
 HANDLERS: Final = sorted(Path(repo_server.handlers.__path__[0]).rglob("*.py"))
 _LET_THROUGH: Final = {
@@ -37,14 +38,14 @@ def name_of(route: Route) -> str:
     return f"{route.method} {route.path}"
 
 
-@pytest.mark.parametrize("route", DATASET_ROUTES, ids=name_of)
+@for_every(DATASET_ROUTES, ids=name_of)
 def test_a_route_of_a_dataset_needs_access_to_it(route: Route) -> None:
     access = route.needs.access if isinstance(route.needs, OfDataset) else route.needs
     assert isinstance(access, Access)
     assert access >= (Access.READ if route.method in _READS_ALONE else Access.WRITE)
 
 
-@pytest.mark.parametrize("route", NODE_ROUTES + ACCOUNT_PAGE_ROUTES + IPFS_ROUTES, ids=name_of)
+@for_every(NODE_ROUTES + ACCOUNT_PAGE_ROUTES + IPFS_ROUTES, ids=name_of)
 def test_a_route_of_the_node_says_who_is_let_through(route: Route) -> None:
     assert isinstance(route.needs, OfNode)
 
@@ -65,7 +66,7 @@ def test_no_route_is_declared_twice() -> None:
     assert len(places) == len(set(places))
 
 
-@pytest.mark.parametrize("module", HANDLERS, ids=lambda path: path.stem)
+@for_every(HANDLERS, ids=lambda path: path.stem)
 def test_no_handler_admits_around_the_gate(module: Path) -> None:
     tree = ast.parse(module.read_text(encoding="utf-8"))
     imported = {

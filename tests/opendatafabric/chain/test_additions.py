@@ -13,6 +13,7 @@ from opendatafabric.errors import LimitExceeded, MalformedBlock, OdfError
 from opendatafabric.limits import OBJECT_BYTES_MAX
 from opendatafabric.metadata.block import HashedBlock, MetadataBlock
 from opendatafabric.metadata.events import AddData, DatasetKind, ExecuteTransform, Seed
+from tests.for_every import for_every
 from tests.opendatafabric.codec.hand_made import HandMadeBlock
 from tests.storage.chains import dataset_id, instant
 from tests.strategies import blocks, edited, values_of
@@ -41,7 +42,7 @@ def expect_the_same(raw: bytes) -> None:
         assert tuple(each.to_file() for each in additions.objects) == named
 
 
-@pytest.mark.parametrize("raw", SAMPLES)
+@for_every(SAMPLES)
 def test_known_blocks_add_what_they_say(raw: bytes) -> None:
     expect_the_same(raw)
 

@@ -15,6 +15,7 @@ from opendatafabric.codec.yaml_codec import (
     write_snapshot,
 )
 from opendatafabric.errors import MalformedInput
+from tests.for_every import for_every
 from tests.vectors.load import vectors
 
 BLOCKS = [pytest.param(case, id=case["name"]) for case in vectors("blocks.json")]
@@ -22,12 +23,12 @@ REJECTED = [pytest.param(case, id=case["name"]) for case in vectors("blocks_reje
 SNAPSHOTS = [pytest.param(case, id=case["name"]) for case in vectors("snapshots.json")]
 
 
-@pytest.mark.parametrize("case", BLOCKS)
+@for_every(BLOCKS)
 def test_stored_bytes_and_text_say_the_same_block(case: dict[str, Any]) -> None:
     assert decode_block(bytes.fromhex(case["flatbuffers_hex"])).block == read_block_manifest(case["yaml"])
 
 
-@pytest.mark.parametrize("case", BLOCKS)
+@for_every(BLOCKS)
 def test_a_block_is_written_as_the_reference_writes_it(case: dict[str, Any]) -> None:
     encoded = encode_block(read_block_manifest(case["yaml"]))
 
@@ -35,7 +36,7 @@ def test_a_block_is_written_as_the_reference_writes_it(case: dict[str, Any]) -> 
     assert str(encoded.hash) == case["block_hash"]
 
 
-@pytest.mark.parametrize("case", BLOCKS)
+@for_every(BLOCKS)
 def test_the_text_of_a_block_is_the_text_of_the_reference(case: dict[str, Any]) -> None:
     block = decode_block(bytes.fromhex(case["flatbuffers_hex"]))
 
@@ -43,7 +44,7 @@ def test_the_text_of_a_block_is_the_text_of_the_reference(case: dict[str, Any]) 
     assert is_canonical(block)
 
 
-@pytest.mark.parametrize("case", BLOCKS)
+@for_every(BLOCKS)
 def test_the_header_is_read_without_the_event(case: dict[str, Any]) -> None:
     raw = bytes.fromhex(case["flatbuffers_hex"])
     block = decode_block(raw).block
@@ -57,7 +58,7 @@ def test_the_header_is_read_without_the_event(case: dict[str, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("case", REJECTED)
+@for_every(REJECTED)
 def test_a_block_the_reference_refuses_is_refused_with_its_place(case: dict[str, Any]) -> None:
     with pytest.raises(MalformedInput) as caught:
         read_block_manifest(case["yaml"])
@@ -65,7 +66,7 @@ def test_a_block_the_reference_refuses_is_refused_with_its_place(case: dict[str,
     assert "line" in caught.value.message or "no manifest" in caught.value.message
 
 
-@pytest.mark.parametrize("case", SNAPSHOTS)
+@for_every(SNAPSHOTS)
 def test_snapshots_are_read_and_written_as_by_the_reference(case: dict[str, Any]) -> None:
     canonical = case.get("yaml_canonical", case["yaml"])
     multi = case.get("multi_document", False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
-import pytest
 import yaml
 from hypothesis import given
 
@@ -16,6 +15,7 @@ from opendatafabric.metadata.block import MetadataBlock
 from opendatafabric.metadata.data_schema import DataSchema, DataTypeTimestamp
 from opendatafabric.metadata.events import MetadataEvent, Seed
 from opendatafabric.metadata.snapshot import DatasetSnapshot
+from tests.for_every import for_every
 from tests.strategies import blocks, events, snapshots
 from tests.vectors.load import vectors
 
@@ -28,12 +28,12 @@ def valid(kind: str, content: Any) -> bool:
     return bool(VALIDATORS[kind].is_valid(manifest))
 
 
-@pytest.mark.parametrize("kind", MANIFESTS)
+@for_every(MANIFESTS)
 def test_the_schema_of_a_manifest_is_a_schema(kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(manifest_schema(kind))
 
 
-@pytest.mark.parametrize("kind", [DatasetSnapshot, MetadataBlock, DataSchema, Seed, DataTypeTimestamp])
+@for_every([DatasetSnapshot, MetadataBlock, DataSchema, Seed, DataTypeTimestamp])
 def test_the_schema_of_a_type_is_a_schema(kind: type) -> None:
     schema = json_schema(kind)
 
@@ -56,13 +56,12 @@ def test_any_snapshot_fits_its_schema(snapshot: DatasetSnapshot) -> None:
     assert valid("DatasetSnapshot", to_plain(snapshot))
 
 
-@pytest.mark.parametrize("case", vectors("blocks.json")[::15], ids=lambda case: case["name"])
+@for_every(vectors("blocks.json")[::15], ids=lambda case: case["name"])
 def test_blocks_of_the_reference_fit(case: dict[str, str]) -> None:
     assert valid("MetadataBlock", to_plain(read_block_manifest(case["yaml"])))
 
 
-@pytest.mark.parametrize(
-    "case",
+@for_every(
     [
         case
         for case in vectors("blocks_rejected.json")

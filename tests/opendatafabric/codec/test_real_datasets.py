@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from opendatafabric.codec.block_codec import decode_block, is_canonical
 from opendatafabric.codec.yaml_codec import read_block_manifest, write_block_manifest
+from tests.for_every import for_every
 from tests.vectors.load import FOLDER
 
 LOGS = sorted(FOLDER.glob("datasets*/*.log.yaml"))
@@ -21,7 +20,7 @@ def logged(log: Path) -> dict[str, str]:
     return {block_hash: text.rstrip("\n") for block_hash, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-@pytest.mark.parametrize("path", BLOCKS, ids=lambda path: path.name[-8:])
+@for_every(BLOCKS, ids=lambda path: path.name[-8:])
 def test_a_real_block_is_canonical_and_has_its_name_for_a_hash(path: Path) -> None:
     block = decode_block(path.read_bytes())
 
@@ -30,7 +29,7 @@ def test_a_real_block_is_canonical_and_has_its_name_for_a_hash(path: Path) -> No
     assert read_block_manifest(write_block_manifest(block.block)) == block.block
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
+@for_every(LOGS, ids=lambda log: log.name)
 def test_blocks_are_shown_as_in_the_log_of_the_reference(log: Path) -> None:
     folder = log.with_name(log.name.removesuffix(".log.yaml")) / "blocks"
 

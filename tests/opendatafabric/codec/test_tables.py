@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-import pytest
-
 from opendatafabric.codec.tables import Kind, TableSpec, table_of
 from opendatafabric.metadata import annotations as annotation_types
 from opendatafabric.metadata import (
@@ -21,6 +19,7 @@ from opendatafabric.metadata import (
 )
 from opendatafabric.metadata.block import MetadataBlock
 from opendatafabric.metadata.manifest import Manifest
+from tests.for_every import for_every
 from tests.vectors.load import FOLDER
 
 MODEL: dict[str, Any] = json.loads((FOLDER / "metadata-model.json").read_text())
@@ -33,7 +32,7 @@ TYPES = {
 } | {"MetadataBlock": MetadataBlock, "Manifest": Manifest}
 
 
-@pytest.mark.parametrize("name", sorted(TYPES))
+@for_every(sorted(TYPES))
 def test_a_type_has_the_fields_and_slots_of_the_schema(name: str) -> None:
     spec: TableSpec = table_of(TYPES[name])
 
@@ -43,7 +42,7 @@ def test_a_type_has_the_fields_and_slots_of_the_schema(name: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", sorted(TYPES))
+@for_every(sorted(TYPES))
 def test_numbers_have_the_width_of_the_schema(name: str) -> None:
     widths = {"u32": "I", "u64": "Q", "i32": "i", "i64": "q", "i16": "h"}
     model = {
@@ -61,8 +60,7 @@ def test_numbers_have_the_width_of_the_schema(name: str) -> None:
     assert rows == model
 
 
-@pytest.mark.parametrize(
-    "name",
+@for_every(
     [
         "MetadataEvent",
         "FetchStep",
@@ -72,7 +70,7 @@ def test_numbers_have_the_width_of_the_schema(name: str) -> None:
         "EventTimeSource",
         "RawQueryResponse",
         "TransformResponse",
-    ],
+    ]
 )
 def test_union_members_have_the_ids_of_the_schema(name: str) -> None:
     union = next(vars(module)[name] for module in MODULES if name in vars(module))

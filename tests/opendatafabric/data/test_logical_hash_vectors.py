@@ -12,6 +12,7 @@ import pytest
 from opendatafabric.data.logical_hash import logical_hash_batches, logical_hash_parquet
 from opendatafabric.errors import MalformedData
 from opendatafabric.multihash import Multihash, physical_hash
+from tests.for_every import for_every
 from tests.vectors.load import FOLDER, vectors
 
 FILES = FOLDER / "logical-hash"
@@ -37,12 +38,12 @@ def hash_of(case: dict[str, Any]) -> Multihash:
     )
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case["hash"]], ids=name_of)
+@for_every([case for case in CASES if case["hash"]], ids=name_of)
 def test_a_file_has_the_hash_that_the_reference_gave_it(case: dict[str, Any]) -> None:
     assert str(hash_of(case)) == case["hash"]
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not case["hash"]], ids=name_of)
+@for_every([case for case in CASES if not case["hash"]], ids=name_of)
 def test_a_file_that_the_reference_cannot_hash_is_refused_by_column_and_type(case: dict[str, Any]) -> None:
     with pytest.raises(MalformedData, match=r"column '.+' of type .+ has no logical hash") as caught:
         hash_of(case)
@@ -61,7 +62,7 @@ def slices_of(folder: Path) -> list[tuple[str, str, int]]:
     return [(logical, physical, int(size)) for logical, physical, size in re.findall(pattern, text)]
 
 
-@pytest.mark.parametrize("folder", DATASETS, ids=lambda path: f"{path.parent.name}/{path.name}")
+@for_every(DATASETS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_slices_of_a_real_dataset_are_what_its_chain_says(folder: Path) -> None:
     slices = slices_of(folder)
     assert len(slices) == len(list((folder / "data").iterdir())) > 0

@@ -14,6 +14,7 @@ from repo_server.openapi.described import operation_of
 from repo_server.openapi.document import openapi_document, operation_id
 from repo_server.problems import PROBLEM
 from repo_server.routes import EVERY_ROUTE, Route, served
+from tests.for_every import for_every
 from tests.repo_server.documented import Documented
 from tests.repo_server.hosted import Hosted
 
@@ -26,12 +27,12 @@ def operation(method: str, path: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("route", EVERY_ROUTE, ids=lambda route: f"{route.method} {route.path}")
+@for_every(EVERY_ROUTE, ids=lambda route: f"{route.method} {route.path}")
 def test_every_route_is_described(route: Route) -> None:
     assert operation_of(route.handler) is not None, "put @describes(…) above the handler, as its neighbours have it"
 
 
-@pytest.mark.parametrize("tenancy", Tenancy)
+@for_every(Tenancy)
 def test_the_document_is_one_of_openapi(tenancy: Tenancy) -> None:
     OPENAPI_31_VALIDATOR.validate(openapi_document(served(tenancy, with_ipfs=True), "http://127.0.0.1", "0"))
 
