@@ -77,6 +77,12 @@ class LineageGraph:
         """What is derived from it, from that, and so on."""
         return list(_branches(self.nodes, self.start, lambda each: self._derived.get(each, ())))
 
+    def distances(self) -> Mapping[DatasetId, int]:
+        """How many steps each is away, below 0 for what ``start`` is made of."""
+        derived = {each.node.dataset_id: each.depth for each in nearest(self.downstream())}
+        inputs = {each.node.dataset_id: -each.depth for each in nearest(self.upstream())}
+        return {**derived, **inputs, self.start: 0}
+
     def with_problems(self, problems: Mapping[DatasetId, str]) -> LineageGraph:
         """The same, with what is wrong with some datasets."""
         nodes = [replace(each, problem=problems.get(each.dataset_id)) for each in self.nodes.values()]

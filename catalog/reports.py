@@ -7,12 +7,12 @@ came and when it was last confirmed. Times are seconds since 1970.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, select
+from sqlalchemy import Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from catalog.engine import Database
@@ -78,6 +78,17 @@ class Reports:
         async with self._database.reading() as connection:
             row = (await connection.execute(_newest_first(dataset_id).limit(1))).first()
         return None if row is None else _report(row)
+
+    async def last_of_each(self, dataset_ids: Collection[DatasetId]) -> dict[DatasetId, KeptReport]:
+        """The newest one of each dataset that has any."""
+        number = func.row_number().over(
+            partition_by=reports.c.dataset_id, order_by=(reports.c.ended_at.desc(), reports.c.hash)
+        )
+        wanted = reports.c.dataset_id.in_([str(each) for each in dataset_ids])
+        numbered = select(reports, number.label("number")).where(wanted).subquery()
+        async with self._database.reading() as connection:
+            rows = await connection.execute(select(numbered).where(numbered.c.number == 1))
+            return {DatasetId.from_text(row.dataset_id): _report(row) for row in rows}
 
     async def forget(self, dataset_id: DatasetId, hashes: Sequence[Multihash]) -> None:
         """Know these no longer."""

@@ -9,6 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from catalog.facts_of_blocks import BlockFacts, Facts
+from catalog.lineage import Reach
 from catalog.permissions import Access
 from opendatafabric.dataset_ref import DatasetAlias, DatasetRef
 from opendatafabric.errors import MalformedInput, NotFound
@@ -24,11 +25,13 @@ from repo_server.dataset_states import (
 from repo_server.gate import VISIT, Visit, access_of
 from repo_server.handlers.simple import hash_of
 from repo_server.html_response import VARIES, frame_of, html_response, wants_html
+from repo_server.lineages import lineage_of, look_of
 from repo_server.openapi.described import Parameter, Tag, describes, json_or_page
 from repo_server.pages.addresses import address_of
 from repo_server.pages.block_pages import block_page, log_page
 from repo_server.pages.dataset_page import SeenDataset, dataset_page
 from repo_server.pages.in_force import InForce, read_in_force
+from repo_server.pages.lineage_drawing import Drawing, drawing_of
 from repo_server.pages.plots import sampled
 from repo_server.previews import Preview
 from repo_server.problems import json_response
@@ -37,6 +40,7 @@ from verify.standing import standing_of
 _RECENT: Final = 8
 _BLOCKS_A_PAGE: Final = 50
 _DIGITS_MAX: Final = 15
+_BESIDE: Final = Reach(depth_max=1, nodes_max=9)
 
 
 @describes(Tag.REPOSITORY, json_or_page(DatasetEntryFacts))
@@ -59,9 +63,9 @@ async def get_dataset(request: web.Request) -> web.StreamResponse:
 )
 async def get_log(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/log``: its blocks, the newest first; with ``?before=N`` those before that one."""
-    found = request[VISIT]
+    found, wanted = request[VISIT], _number(request.query.get("before"))
     facts = await _facts(found)
-    before = min(_number(request.query.get("before"), facts.blocks), facts.blocks)
+    before = facts.blocks if wanted is None else min(wanted, facts.blocks)
     index = found.services.catalog.dataset_facts
     rows = await index.blocks_before(found.dataset.entry.id, before, count=_BLOCKS_A_PAGE + 1)
     if not wants_html(request):
@@ -117,8 +121,17 @@ async def _seen(found: Visit, facts: Facts) -> SeenDataset:
         in_force=in_force,
         inputs=await _inputs(found, in_force),
         preview=await _preview(found, facts),
+        lineage=await _lineage(found),
         base_url=found.services.base_url,
     )
+
+
+async def _lineage(found: Visit) -> Drawing | None:
+    """The datasets beside it, if there are any."""
+    graph = await lineage_of(found, _BESIDE)
+    if len(graph.nodes) == 1:
+        return None
+    return drawing_of(graph, await look_of(found.services, graph))
 
 
 async def _preview(found: Visit, facts: Facts) -> Preview | None:
@@ -154,9 +167,9 @@ def _address(found: Visit) -> DatasetAlias:
     return address_of(found.services.settings, found.dataset.entry.alias)
 
 
-def _number(text: str | None, otherwise: int) -> int:
+def _number(text: str | None) -> int | None:
     if text is None:
-        return otherwise
+        return None
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX):
         raise MalformedInput("blocks are called by their numbers", hint="?before=100")
     return int(text)

@@ -19,6 +19,7 @@ from repo_server.pages.citations import bibtex, citation, ways_to_pull
 from repo_server.pages.frame import Frame
 from repo_server.pages.history_strip import history_strip
 from repo_server.pages.in_force import TEXT_CHARS_MAX, InForce, Source
+from repo_server.pages.lineage_drawing import WORDS, Drawing
 from repo_server.pages.markdown import sanitised_html
 from repo_server.pages.plots import Plot, plot_of
 from repo_server.pages.templates import number, render, size
@@ -48,6 +49,7 @@ class SeenDataset:
     inputs: dict[str, str]
     base_url: str
     preview: Preview | None = None
+    lineage: Drawing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ def dataset_page(seen: SeenDataset, frame: Frame) -> str:
         facts=facts,
         current=seen.current,
         preview=seen.preview,
+        lineage=seen.lineage,
+        words=WORDS,
         standing=seen.standing.value,
         readme=None if readme is None else {"path": readme.path, "html": _sanitised(readme.content)},
         plots=growth(seen.points),

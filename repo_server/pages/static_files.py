@@ -31,7 +31,14 @@ def _read(path: Path) -> StaticFile:
 
 _BY_PLAIN_NAME: Final[Mapping[str, StaticFile]] = {path.name: _read(path) for path in sorted(_FOLDER.iterdir())}
 FILES: Final[Mapping[str, StaticFile]] = {each.name: each for each in _BY_PLAIN_NAME.values()}
-STYLE: Final = _BY_PLAIN_NAME["app.css"].content.decode()
+
+
+def text_of(plain_name: str) -> str:
+    """What is in the file of that plain name."""
+    return _BY_PLAIN_NAME[plain_name].content.decode()
+
+
+STYLE: Final = text_of("app.css")
 
 
 def static_path(plain_name: str) -> str:

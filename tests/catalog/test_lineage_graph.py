@@ -76,3 +76,8 @@ def test_a_tree_is_no_larger_than_the_graph_and_lists_all_that_leads_to_it(input
                 reached.add(each)
                 waiting.append(each)
         assert {branch.node.dataset_id for branch in found} == {id_of(each) for each in reached}
+
+
+def test_distances_are_those_of_the_shortest_way() -> None:
+    found = graph_of("c", a="", b="a", c="ab", d="c", e="cd").distances()
+    assert found == {id_of("c"): 0, id_of("a"): -1, id_of("b"): -1, id_of("d"): 1, id_of("e"): 1}

@@ -88,3 +88,11 @@ def test_no_more_is_kept_than_the_last_and_two_for_each_verdict(found: list[str]
     before = rows(found)
     left = len(before) - len(expendable(before, keep_last=keep_last))
     assert left <= keep_last + 2 * len(history(before))
+
+
+async def test_the_last_report_of_each_dataset_is_found_at_once(catalog: Catalog) -> None:
+    for each in (report(5), report(7), report(6, dataset_id=OTHER)):
+        await catalog.reports.add(each)
+    found = await catalog.reports.last_of_each([MINE, OTHER, new_dataset_id(bytes([2] * 32))])
+    assert {each: found[each].ended_at for each in found} == {MINE: 7, OTHER: 6}
+    assert set(await catalog.reports.last_of_each([OTHER])) == {OTHER}

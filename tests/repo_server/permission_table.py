@@ -138,6 +138,8 @@ DATASET_PROBES: Final[Mapping[str, Probe]] = {
     "POST /transfer": Probe("own", 400, headers=_JSON, body=_WRONG),
     "DELETE /transfer": Probe("own", 404, says="offered"),
     "GET ": Probe("read", 200),
+    "GET /lineage": Probe("read", 200),
+    "GET /lineage.svg": Probe("read", 200),
     "GET /log": Probe("read", 200),
     "GET /log/{hash}": Probe("read", 400, "/log/nonsense"),
     "GET /events": Probe("read", 400, headers={"Last-Event-ID": "nonsense"}),
