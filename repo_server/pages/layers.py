@@ -20,7 +20,7 @@ _SWEEPS: Final = 6
 
 WIDTH: Final = 236
 HEIGHT: Final = 66
-_BETWEEN_LAYERS: Final = 64
+_BETWEEN_LAYERS: Final = 48
 _BETWEEN_BOXES: Final = 18
 _PASSING: Final = 14
 """Height of the place that a line takes in a layer that it passes."""

@@ -25,6 +25,7 @@ from storage.repository import DatasetEntry
 from sync.pull import pull_dataset
 from sync.remote import parse_remote
 from sync.transfer import RepositoryTarget
+from tests.browser.derived import add_derived
 from tests.chromium import chromium
 from tests.repo_server.browsing import PASSWORD
 from tests.repo_server.hosted import Hosted, hosted
@@ -92,9 +93,12 @@ async def _fill(found: Site) -> None:
     weather = entries[0]
     room = ReportRoom(server.catalog.reports, keep_last=9)
     recorded = await Recorder(None, room).verified(weather.dataset, str(weather.alias))
+    made = await add_derived(server, weather, entries[1])
+    for each in made:
+        await _moved(server, each)
     evil = _evil()
     await _moved(server, await server.add("evil", evil))
-    await _until_listed(server, len(_NAMES) + 1)
+    await _until_listed(server, len(_NAMES) + len(made) + 1)
     here, head = server.path(_NAMES[0]), await weather.dataset.head()
     await server.catalog.mirrors.add(NewMirror(Direction.PUSH, "https://other.example/", "alice/%", "@hourly"))
     found.pages |= {
@@ -104,6 +108,7 @@ async def _fill(found: Site) -> None:
         "account": "/alice",
         "dataset": here,
         "derivative": server.path(_NAMES[1]),
+        "lineage": f"{server.path(_NAMES[1])}/lineage",
         "log": f"{here}/log",
         "block": f"{here}/log/{head}",
         "reports": f"{here}/reports",
