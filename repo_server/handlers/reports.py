@@ -11,6 +11,9 @@ from aiohttp import web
 from catalog.reports import history
 from catalog.visibility import Visibility
 from opendatafabric.errors import HashMismatch, NotFound, ObjectNotFound, StorageError
+from opendatafabric.metadata.block import HashedBlock
+from opendatafabric.metadata.events import AddData, ExecuteTransform
+from opendatafabric.metadata.slices import OffsetInterval
 from opendatafabric.multihash import Multihash, physical_hash
 from repo_server.gate import VISIT, Visit
 from repo_server.handlers.simple import hash_of
@@ -18,12 +21,13 @@ from repo_server.html_response import VARIES, frame_of, html_response, wants_htm
 from repo_server.object_response import headers_of, is_known
 from repo_server.openapi.described import NOT_MODIFIED, Tag, describes, json, json_or_page
 from repo_server.pages.report_pages import report_list_page, report_page
+from repo_server.pages.verdict_words import PLACES_MAX, blocks_in_words
 from repo_server.paging import PAGED, page_of
 from repo_server.problems import json_response
 from repo_server.readable_values import may_see_values
 from repo_server.report_states import ReportList, plain_reports
 from verify.redaction import redacted
-from verify.report_record import SCHEMA_NAME, parse_report, report_schema
+from verify.report_record import SCHEMA_NAME, ReportRecord, parse_report, report_schema
 from verify.report_room import read_report
 
 _SCHEMA_FRESH_S: Final = 86_400
@@ -67,7 +71,8 @@ async def _answer(request: web.Request, found: Visit, report_hash: Multihash, ra
     told = whole if is_whole else public
     if wants_html(request):
         frame = frame_of(request)
-        return html_response(await asyncio.to_thread(report_page, report_hash, told, frame))
+        records = await _records(found, told)
+        return html_response(await asyncio.to_thread(report_page, report_hash, told, frame, found.alias, records))
     body = raw if is_whole else await asyncio.to_thread(told.to_bytes)
     name = str(report_hash if is_whole else await asyncio.to_thread(physical_hash, body))
     headers = _headers(name, found, for_all=public is whole)
@@ -76,6 +81,18 @@ async def _answer(request: web.Request, found: Visit, report_hash: Multihash, ra
     if is_known(request, name):
         return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     return web.Response(body=body, headers=headers)
+
+
+async def _records(found: Visit, told: ReportRecord) -> dict[str, OffsetInterval]:
+    """Which records the blocks hold that are told in words, as far as those can be read."""
+    hashes = [Multihash.from_text(each.block_hash) for each in blocks_in_words(told)[:PLACES_MAX]]
+    read = await asyncio.gather(*map(found.dataset.entry.dataset.read_block, hashes), return_exceptions=True)
+    events = {each.hash: each.event for each in read if isinstance(each, HashedBlock)}
+    return {
+        str(name): event.new_data.offset_interval
+        for name, event in events.items()
+        if isinstance(event, AddData | ExecuteTransform) and event.new_data is not None
+    }
 
 
 @describes(Tag.REPOSITORY, json({"type": "object"}), refuses=(HTTPStatus.NOT_FOUND,), shown=True)

@@ -11,6 +11,7 @@ from yarl import URL
 from catalog.accounts import Account
 from catalog.scopes import Scope, parse_patterns
 from opendatafabric.errors import LimitExceeded, MalformedInput, NotFound
+from repo_server.auditing import tell, whose
 from repo_server.body import Form
 from repo_server.handlers.browser_login import to_page
 from repo_server.handlers.device import LOGIN_PATH
@@ -50,6 +51,7 @@ async def post_token(request: web.Request) -> web.StreamResponse:
     form, session = await checked_form(request), await session_of(request)
     if session.account is None:
         return _to_login(request)
+    tell(request, **whose(session.account))
     try:
         made = await _made(request, session.account, form)
     except (MalformedInput, LimitExceeded) as error:
@@ -64,6 +66,7 @@ async def post_revocation(request: web.Request) -> web.StreamResponse:
     form, session = await checked_form(request), await session_of(request)
     if session.account is None:
         return _to_login(request)
+    tell(request, **whose(session.account))
     tokens, token_id = request.app[SERVICES].catalog.tokens, form.one("token")
     if token_id not in {each.id for each in await tokens.list(session.account)}:
         raise NotFound("you have no such token")

@@ -140,6 +140,8 @@ def web_address(text: str) -> str | None:
 def _growth(
     title: str, ordered: Sequence[BlockFacts], values: Sequence[int], told: Callable[[int], str]
 ) -> Growth | None:
+    if len(set(values) - {0}) < 2:
+        return None  # what came at once did not grow
     drawn = plot_of([(block.system_time, float(value)) for block, value in zip(ordered, values, strict=True)])
     if drawn is None:
         return None

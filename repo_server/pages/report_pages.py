@@ -5,13 +5,16 @@ Without a frame a page can be kept as a file and needs nothing but a browser.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from catalog.reports import KeptReport, VerdictSpan
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.metadata.slices import OffsetInterval
 from opendatafabric.multihash import Multihash
 from repo_server.pages.frame import ALONE_POLICY, Frame
 from repo_server.pages.history_strip import history_strip
 from repo_server.pages.templates import render
+from repo_server.pages.verdict_words import in_words
 from verify.redaction import LEFT_OUT
 from verify.report_record import EnvironmentRecord, ReportRecord
 
@@ -31,14 +34,22 @@ def report_list_page(
     )
 
 
-def report_page(report_hash: Multihash, record: ReportRecord, frame: Frame | None = None) -> str:
-    """One report, whole."""
+def report_page(
+    report_hash: Multihash,
+    record: ReportRecord,
+    frame: Frame | None = None,
+    path: DatasetAlias | None = None,
+    records: Mapping[str, OffsetInterval] | None = None,
+) -> str:
+    """One report, whole; ``path`` is where its dataset lies here, ``records`` which ones its blocks hold, by hash."""
     return render(
         "report.html",
         frame=frame,
         alone_policy=ALONE_POLICY,
         report_hash=report_hash,
         record=record,
+        path=path,
+        words=in_words(record, records),
         left_out=LEFT_OUT,
         omitted=_omitted(record),
         environment=_environment(record.environment),

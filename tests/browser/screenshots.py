@@ -25,6 +25,7 @@ SHOTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "lineage-dark": ("lineage", {**DESKTOP, **DARK}),
     "lineage-phone": ("lineage", {**PHONE, "device_scale_factor": 1}),
     "block": ("block", DESKTOP),
+    "damage": ("damage", DESKTOP),
     "report": ("report", DESKTOP),
     "tokens": ("tokens", DESKTOP),
 }

@@ -16,11 +16,13 @@ from catalog.datasets import DatasetRecord
 from catalog.mirrors import Direction, NewMirror
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.layout import data_key
 from opendatafabric.metadata.annotations import AttachmentEmbedded, AttachmentsEmbedded
 from opendatafabric.metadata.data_schema import DataField, DataSchema, DataTypeInt64
-from opendatafabric.metadata.events import SetAttachments, SetDataSchema, SetInfo, SetLicense
+from opendatafabric.metadata.events import AddData, SetAttachments, SetDataSchema, SetInfo, SetLicense
 from opendatafabric.names import AccountName
 from repo_server.config import Tenancy
+from storage.dataset import Dataset
 from storage.repository import DatasetEntry
 from sync.pull import pull_dataset
 from sync.remote import parse_remote
@@ -91,11 +93,15 @@ async def _fill(found: Site) -> None:
     server = found.server
     entries = [await _example(server, name) for name in _NAMES]
     weather = entries[0]
-    room = ReportRoom(server.catalog.reports, keep_last=9)
-    recorded = await Recorder(None, room).verified(weather.dataset, str(weather.alias))
     made = await add_derived(server, weather, entries[1])
     for each in made:
         await _moved(server, each)
+    recorder = Recorder(None, ReportRoom(server.catalog.reports, keep_last=9))
+    recorded = await recorder.verified(weather.dataset, str(weather.alias))
+    stocks = entries[2]
+    await recorder.verified(stocks.dataset, str(stocks.alias))
+    await damage(stocks.dataset)
+    damaged = await recorder.verified(stocks.dataset, str(stocks.alias))
     evil = _evil()
     await _moved(server, await server.add("evil", evil))
     await _until_listed(server, len(_NAMES) + len(made) + 1)
@@ -113,6 +119,8 @@ async def _fill(found: Site) -> None:
         "block": f"{here}/log/{head}",
         "reports": f"{here}/reports",
         "report": f"{here}/reports/{recorded.hash}",
+        "damaged dataset": server.path(_NAMES[2]),
+        "damage": f"{server.path(_NAMES[2])}/reports/{damaged.hash}",
         "ask": str(URL("/query").with_query(dataset=here[1:])),
         "answer": str(URL("/query").with_query(query=f'SELECT weather, count(*) AS days FROM "{here[1:]}" GROUP BY 1')),
         "mistake": str(URL("/query").with_query(query=f'SELECT wether\nFROM "{here[1:]}"')),
@@ -149,6 +157,21 @@ async def _example(server: Hosted, name: str) -> DatasetEntry:
 async def _moved(server: Hosted, entry: DatasetEntry) -> None:
     head = await entry.dataset.head()
     await server.catalog.datasets.log_move(entry.id, None, expected_head=None, new_head=head)
+
+
+async def damage(dataset: Dataset) -> None:
+    """One bit of the newest slice is another one."""
+    head = await dataset.head()
+    assert head is not None
+    blocks = [block async for group in dataset.walk(head) for block in group]
+    added = next(block.event.new_data for block in blocks if isinstance(block.event, AddData))
+    assert added is not None
+    path = dataset.objects.local_path(data_key(added.physical_hash))
+    assert path is not None
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(content)
 
 
 def _evil() -> ChainBuilder:

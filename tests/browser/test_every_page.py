@@ -13,8 +13,8 @@ from tests.browser.site import DARK, DESKTOP, PHONE, Site
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 NAMES = [
     "home", "search", "nothing found", "account", "dataset", "derivative", "lineage", "log", "block", "reports",
-    "report", "ask", "answer", "mistake", "login", "tokens", "mirrors", "administration", "error", "evil dataset",
-    "evil block",
+    "report", "damaged dataset", "damage", "ask", "answer", "mistake", "login", "tokens", "mirrors",
+    "administration", "error", "evil dataset", "evil block",
 ]  # fmt: skip
 SCREENS: Mapping[str, Mapping[str, Any]] = {
     "desktop": DESKTOP,

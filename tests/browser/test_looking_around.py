@@ -38,6 +38,23 @@ async def test_a_verdict_is_found_with_its_report(site: Site, *, scripts: bool) 
         await expect(page.get_by_text("Nothing was found")).to_be_visible()
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_failing_verdict_is_seen_and_explained(site: Site, *, scripts: bool) -> None:
+    async with site.opened(java_script_enabled=scripts) as page:
+        await site.go(page, "home")
+        await page.get_by_role("link", name="alice/com.yahoo.stocks.monthly", exact=True).first.click()
+        await expect(page.get_by_text("verification fails")).to_be_visible()
+        await expect(page.get_by_text("A verification found damage")).to_be_visible()
+        await page.get_by_role("link", name="What was found, and what to do").click()
+        words = page.get_by_label("In words")
+        await expect(words).to_contain_text("do not rely on it before it is mended")
+        await expect(words).to_contain_text("a file is missing, or does not have the bytes that its block says")
+        await expect(words).to_contain_text("What to do. Bring it back from a sound copy")
+        await expect(words).to_contain_text("It holds the records with the offsets 0 to 559.")
+        await words.get_by_role("link", name="Block").first.click()
+        await expect(page.get_by_text("kind: MetadataBlock")).to_be_visible()
+
+
 async def focused(page: Page) -> str:
     text: str = await page.evaluate(
         "document.activeElement.getAttribute('aria-label') ?? document.activeElement.innerText"

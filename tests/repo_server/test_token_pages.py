@@ -115,3 +115,14 @@ async def test_forms_of_other_sites_do_nothing(multi: Hosted, browser: Browser) 
         assert (await browser.post(path, {**fields, **good, "csrf": "0" * 64})).status == 403
         assert (await browser.post(path, {**good, **fields}, origin="http://elsewhere.example")).status == 403
     assert len(await multi.catalog.tokens.list(multi.accounts["alice"])) == 1
+
+
+async def test_the_audit_log_says_whose_browser_it_was(multi: Hosted, browser: Browser) -> None:
+    await make(browser)
+    (info, _) = await multi.catalog.tokens.list(multi.accounts["alice"])
+    await revoke(browser, info.id)
+    entries = [each for each in await multi.catalog.audit.list() if "/v/tokens" in each.action]
+    assert [(each.action, each.details["account"]) for each in entries] == [
+        ("POST /v/tokens/revoke", "alice"),
+        ("POST /v/tokens", "alice"),
+    ]
