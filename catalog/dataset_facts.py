@@ -8,7 +8,7 @@ date. Every step goes from one head to the next in one transaction, so several p
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
@@ -16,14 +16,45 @@ from sqlalchemy import Row, delete, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from catalog.dataset_texts import put_texts
 from catalog.engine import Database
-from catalog.events import EventType, note_event
+from catalog.events import EventType, Happening, note_event, note_events
 from catalog.facts_of_blocks import FORM, BlockFacts, ColumnFacts, Facts, LicenseFacts
 from catalog.facts_tables import dataset_blocks, dataset_facts
 from catalog.lineage_edges import NamedInput, put_inputs
 from catalog.lineage_tables import dataset_inputs
+from catalog.search_tables import dataset_texts
 from opendatafabric.did import DatasetId
 from opendatafabric.multihash import Multihash
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From ``expected_head`` to ``facts``, with the ``blocks`` in between, and with the ``inputs`` if these set them;
+    ``anew`` forgets all others before.
+
+    ``told_head`` is the one that was told last of, ``None`` where there was none; more is told once ``is_last``.
+    """
+
+    dataset_id: DatasetId
+    facts: Facts
+    blocks: Sequence[BlockFacts]
+    expected_head: Multihash | None
+    told_head: Multihash | None
+    inputs: Sequence[NamedInput] | None = None
+    anew: bool = False
+    is_last: bool = True
+
+    @property
+    def happening(self) -> Happening | None:
+        """What others are told."""
+        facts, before = self.facts, self.told_head
+        if not self.is_last or facts.head == before:
+            return None
+        type_ = EventType.CREATED if before is None else EventType.HEAD_MOVED
+        counts = {"blocks": facts.blocks, "records": facts.records}
+        heads = {"head": str(facts.head), "previousHead": None if before is None else str(before)}
+        return Happening(type_, str(self.dataset_id), heads | counts)
 
 
 class DatasetFacts:
@@ -82,32 +113,24 @@ class DatasetFacts:
         expected_head: Multihash | None,
         inputs: Sequence[NamedInput] | None = None,
         anew: bool = False,
-        is_news: bool = True,
     ) -> bool:
-        """Go from ``expected_head`` to ``facts``, with the ``blocks`` in between, and with the ``inputs`` if these set
-        them; ``anew`` forgets all others before. That the head moved is an event if it ``is_news``.
+        """Go one step, of which all is told; whether it was done."""
+        step = Step(dataset_id, facts, blocks, expected_head, expected_head, inputs=inputs, anew=anew)
+        return bool(await self.advance_all([step]))
 
-        Returns whether it was done: not when somebody else was quicker.
+    async def advance_all(self, steps: Sequence[Step]) -> set[DatasetId]:
+        """Go one step with each of these datasets, in one transaction. That its head moved is an event.
+
+        Returns those with which it was done: not when somebody else was quicker.
         """
         async with self._database.writing() as connection:
-            query = select(dataset_facts.c.head).where(dataset_facts.c.dataset_id == str(dataset_id))
-            actual_head = (await connection.execute(query)).scalar()
-            if actual_head != (None if expected_head is None else str(expected_head)):
-                return False
-            if anew:
-                await forget_facts(connection, str(dataset_id))
-            if blocks:
-                await connection.execute(insert(dataset_blocks), [_block_row(dataset_id, each) for each in blocks])
-            if inputs is not None:
-                await put_inputs(connection, str(dataset_id), inputs)
-            row = _row(dataset_id, facts)
-            await connection.execute(
-                upsert(dataset_facts).values(row).on_conflict_do_update(index_elements=["dataset_id"], set_=row)
-            )
-            if is_news:
-                type_ = EventType.CREATED if actual_head is None else EventType.HEAD_MOVED
-                await note_event(connection, self._now(), type_, str(dataset_id), _told(facts, actual_head))
-        return True
+            heads = await _heads(connection, [str(step.dataset_id) for step in steps])
+            taken = [step for step in steps if heads.get(step.dataset_id) == step.expected_head]
+            await forget_facts(connection, *(str(step.dataset_id) for step in taken if step.anew))
+            await _put(connection, taken)
+            told = [happening for step in taken if (happening := step.happening) is not None]
+            await note_events(connection, self._now(), told)
+        return {step.dataset_id for step in taken}
 
     async def forget(self, dataset_id: DatasetId) -> None:
         """Know nothing of a dataset any more: it is gone."""
@@ -123,14 +146,31 @@ async def has_facts(connection: AsyncConnection, dataset_id: str) -> bool:
     return (await connection.execute(query)).first() is not None
 
 
-async def forget_facts(connection: AsyncConnection, dataset_id: str) -> None:
+async def forget_facts(connection: AsyncConnection, *dataset_ids: str) -> None:
     """The same in a transaction that is under way."""
-    for table in (dataset_facts, dataset_blocks, dataset_inputs):
-        await connection.execute(delete(table).where(table.c.dataset_id == dataset_id))
+    for table in (dataset_facts, dataset_blocks, dataset_inputs, dataset_texts) if dataset_ids else ():
+        await connection.execute(delete(table).where(table.c.dataset_id.in_(dataset_ids)))
 
 
-def _told(facts: Facts, before: str | None) -> Mapping[str, Any]:
-    return {"head": str(facts.head), "previousHead": before, "blocks": facts.blocks, "records": facts.records}
+async def _heads(connection: AsyncConnection, dataset_ids: Sequence[str]) -> dict[DatasetId, Multihash]:
+    query = select(dataset_facts.c.dataset_id, dataset_facts.c.head).where(dataset_facts.c.dataset_id.in_(dataset_ids))
+    rows = await connection.execute(query)
+    return {DatasetId.from_text(row.dataset_id): Multihash.from_text(row.head) for row in rows}
+
+
+async def _put(connection: AsyncConnection, steps: Sequence[Step]) -> None:
+    blocks = [_block_row(step.dataset_id, each) for step in steps for each in step.blocks]
+    if blocks:
+        await connection.execute(insert(dataset_blocks), blocks)
+    for step in steps:
+        if step.inputs is not None:
+            await put_inputs(connection, str(step.dataset_id), step.inputs)
+    if steps:
+        rows = [_row(step.dataset_id, step.facts) for step in steps]
+        added = upsert(dataset_facts)
+        replaced = {name: added.excluded[name] for name in rows[0]}
+        await connection.execute(added.on_conflict_do_update(index_elements=["dataset_id"], set_=replaced), rows)
+        await put_texts(connection, {str(step.dataset_id): step.facts for step in steps})
 
 
 def _row(dataset_id: DatasetId, facts: Facts) -> Mapping[str, Any]:
@@ -148,6 +188,7 @@ def _row(dataset_id: DatasetId, facts: Facts) -> Mapping[str, Any]:
         "license": None if facts.license is None else _json(asdict(facts.license)),
         "columns": _json([[each.name, each.type] for each in facts.columns]),
         "events": _json(facts.events),
+        "sql": facts.sql,
         "form": facts.form,
     }
 
@@ -170,6 +211,7 @@ def _facts(row: Row[Any]) -> Facts:
         license=None if row.license is None else LicenseFacts(**orjson.loads(row.license)),
         columns=tuple(ColumnFacts(*each) for each in orjson.loads(row.columns)),
         events=orjson.loads(row.events),
+        sql=row.sql,
         form=row.form,
     )
 

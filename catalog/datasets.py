@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.accounts import Account
 from catalog.dataset_facts import forget_facts, has_facts
+from catalog.dataset_texts import put_name
 from catalog.engine import Database
 from catalog.events import EventType, note_event
 from catalog.tables import datasets, reflog
@@ -75,6 +76,7 @@ class Datasets:
             before = (await connection.execute(known)).scalar()
             statement = upsert(datasets).values(row).on_conflict_do_update(index_elements=["id"], set_=kept)
             await connection.execute(statement)
+            await put_name(connection, str(record.id), str(record.alias))
             if before not in {None, row["alias"]}:
                 details = {"previousAlias": before}
                 await note_event(connection, self._now(), EventType.RENAMED, str(record.id), details)
@@ -97,13 +99,6 @@ class Datasets:
         """Know a dataset no longer."""
         async with self._database.writing() as connection:
             await _forget(connection, str(dataset_id), self._now())
-
-    async def called_like(self, text: str, *, count: int) -> list[DatasetRecord]:
-        """Datasets with ``text`` in their names, in whatever case, by name: ``count`` at most."""
-        is_like = datasets.c.alias_folded.contains(text.lower(), autoescape=True)
-        query = select(datasets).where(is_like).order_by(datasets.c.alias_folded).limit(count)
-        async with self._database.reading() as connection:
-            return [_record(row) for row in await connection.execute(query)]
 
     async def below(self, account: AccountName, owner_id: AccountId) -> list[DatasetRecord]:
         """Datasets of an owner whose names begin with that account, by name."""

@@ -6,7 +6,7 @@ are seconds since 1970.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -34,6 +34,15 @@ class EventType(StrEnum):
     VISIBILITY_CHANGED = "visibility-changed"
     VERDICT_CHANGED = "verdict-changed"
     GONE = "dataset-gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What is to be noted of a dataset."""
+
+    type: EventType
+    dataset_id: str
+    details: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +91,29 @@ async def note_event(
     connection: AsyncConnection, at: float, type_: EventType, dataset_id: str, details: Mapping[str, Any]
 ) -> None:
     """The same in a transaction that is under way."""
-    query = select(datasets.c.alias, datasets.c.visibility).where(datasets.c.id == dataset_id)
-    known = (await connection.execute(query)).first()
-    row = {
+    await note_events(connection, at, [Happening(type_, dataset_id, details)])
+
+
+async def note_events(connection: AsyncConnection, at: float, happenings: Sequence[Happening]) -> None:
+    """The same of many, in this order."""
+    if not happenings:
+        return
+    these = datasets.c.id.in_([each.dataset_id for each in happenings])
+    found = await connection.execute(select(datasets.c.id, datasets.c.alias, datasets.c.visibility).where(these))
+    known = {row.id: row for row in found}
+    rows = [_row(at, each, known.get(each.dataset_id)) for each in happenings]
+    await connection.execute(insert(events), rows)
+
+
+def _row(at: float, happening: Happening, known: Any) -> dict[str, Any]:
+    return {
         "at": at,
-        "type": type_.value,
-        "dataset_id": dataset_id,
+        "type": happening.type.value,
+        "dataset_id": happening.dataset_id,
         "alias": None if known is None else known.alias,
         "public": int(known is not None and known.visibility == Visibility.PUBLIC.value),
-        "details": orjson.dumps(dict(details)).decode(),
+        "details": orjson.dumps(dict(happening.details)).decode(),
     }
-    await connection.execute(insert(events).values(row))
 
 
 def _event(row: Row[Any]) -> Event:

@@ -33,9 +33,10 @@ from opendatafabric.metadata.events import (
     SetVocab,
     UnknownEvent,
 )
+from opendatafabric.metadata.transform import Transform
 from opendatafabric.multihash import Multihash
 
-FORM: Final = 2
+FORM: Final = 3
 """Which facts are gathered, as a number: those of another form are gathered again."""
 
 PUSH_SOURCE: Final = "AddPushSource/"
@@ -79,6 +80,8 @@ class Facts:
     columns: tuple[ColumnFacts, ...] = ()
     events: Mapping[str, str] = field(default_factory=dict)
     """Hashes of the blocks that hold what is in force: by the name of the event, ``AddPushSource/NAME`` for sources."""
+    sql: str | None = None
+    """The queries of a derivative, one after another."""
     form: int = FORM
 
 
@@ -123,13 +126,20 @@ def _changes(facts: Facts, event: MetadataEvent | UnknownEvent) -> dict[str, Any
             return _data(facts, event)
         case Seed():
             return {"kind": event.dataset_kind.name.lower()}
+        case SetDataSchema():
+            return {"columns": _columns(event)}
+        case SetTransform():
+            return {"sql": _sql(event.transform)}
+    return _annotations(event)
+
+
+def _annotations(event: MetadataEvent | UnknownEvent) -> dict[str, Any]:
+    match event:
         case SetInfo():
             return {"description": _cut(event.description), "keywords": _cut_all(event.keywords)}
         case SetLicense():
             texts = (event.short_name, event.name, event.spdx_id, event.website_url)
             return {"license": LicenseFacts(*map(_cut, texts))}  # type: ignore[arg-type]
-        case SetDataSchema():
-            return {"columns": _columns(event)}
     return {}
 
 
@@ -152,6 +162,11 @@ def _columns(event: SetDataSchema) -> tuple[ColumnFacts, ...]:
         return ()
     shown = schema.fields[:INDEXED_ITEMS_MAX]
     return tuple(ColumnFacts(_cut(each.name) or "", _cut(type_words(each.type)) or "") for each in shown)
+
+
+def _sql(transform: Transform) -> str | None:
+    steps = [step.query for step in transform.queries or ()]
+    return _cut("\n".join(steps if transform.query is None else [transform.query, *steps]))
 
 
 def _events(known: Mapping[str, str], event: MetadataEvent | UnknownEvent, block_hash: str) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from catalog.dataset_facts import DatasetFacts
+from catalog.dataset_facts import DatasetFacts, Step
 from catalog.facts_of_blocks import FORM, BlockFacts, Facts, with_block
 from catalog.lineage_edges import NamedInput, inputs_in
 from opendatafabric.did import DatasetId
@@ -24,26 +24,24 @@ async def refresh_facts(index: DatasetFacts, dataset_id: DatasetId, dataset: Dat
         BlockNotFound, HashMismatch, MalformedBlock: the chain is damaged. What comes before is known then.
     """
     known, head = await index.of(dataset_id), await dataset.head()
-    usable = known if known is not None and known.form == FORM else None
-    if head is None or (usable is not None and usable.head == head):
+    if head is None or (known is not None and (known.head, known.form) == (head, FORM)):
         return known
-    expected_head = None if known is None else known.head
-    hashes, continues = await _hashes(dataset, head, None if usable is None else usable.head)
-    facts, anew = (usable, False) if usable is not None and continues else (Facts(), True)
-    moved = expected_head != head
+    told_head = expected_head = None if known is None else known.head
+    hashes, continues = await _hashes(dataset, head, known)
+    facts, anew = (known, False) if known is not None and continues else (Facts(), True)
     async for blocks in dataset.read_blocks(hashes):
         facts, rows, inputs = await asyncio.to_thread(_gathered, facts, blocks)
-        is_news = moved and facts.head == head
-        if not await index.advance(
-            dataset_id, facts, rows, expected_head=expected_head, inputs=inputs, anew=anew, is_news=is_news
-        ):
+        is_last = facts.head == head
+        step = Step(dataset_id, facts, rows, expected_head, told_head, inputs, anew=anew, is_last=is_last)
+        if not await index.advance_all([step]):
             return await index.of(dataset_id)
         expected_head, anew = facts.head, False
     return facts
 
 
-async def _hashes(dataset: Dataset, head: Multihash, stop_before: Multihash | None) -> tuple[Sequence[Multihash], bool]:
-    """The blocks up to ``head``, oldest first, and whether they continue ``stop_before``."""
+async def _hashes(dataset: Dataset, head: Multihash, known: Facts | None) -> tuple[Sequence[Multihash], bool]:
+    """The blocks up to ``head``, oldest first, and whether they continue what is known."""
+    stop_before = known.head if known is not None and known.form == FORM else None
     hashes: list[Multihash] = []
     before: Multihash | None = None
     async for batch in dataset.walk_headers(head, stop_before=stop_before):

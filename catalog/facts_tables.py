@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Float, Integer, String, Table
+from sqlalchemy import BigInteger, Column, Float, Index, Integer, String, Table
 
 from catalog.tables import METADATA
 
@@ -18,7 +18,7 @@ dataset_facts: Final = Table(
     Column("blocks", BigInteger, nullable=False),
     Column("records", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
-    Column("updated_at", Float, nullable=False, index=True),
+    Column("updated_at", Float, nullable=False),
     Column("watermark", String),
     Column("description", String),
     Column("keywords", String, nullable=False),
@@ -26,6 +26,9 @@ dataset_facts: Final = Table(
     Column("columns", String, nullable=False),
     Column("events", String, nullable=False),
     Column("form", Integer, nullable=False, server_default="1"),
+    Column("sql", String),
+    Index("ix_dataset_facts_updated_at", "updated_at", "dataset_id"),
+    Index("ix_dataset_facts_bytes", "bytes", "dataset_id"),
 )
 
 dataset_blocks: Final = Table(

@@ -7,8 +7,8 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, and_
 
-from catalog.dataset_lists import is_here, may_list
 from catalog.facts_tables import dataset_facts
+from catalog.list_permissions import is_here, may_list
 from catalog.permissions import reaches
 from catalog.tokens import Authenticated
 from catalog.visibility import Visibility

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from sqlalchemy import func, select
@@ -16,6 +17,18 @@ from catalog.engine import Database
 from catalog.tables import datasets, reflog, reports
 
 _RATE_S: Final = 3_600.0
+
+
+class Standing(StrEnum):
+    """Of a dataset, as far as this repository knows."""
+
+    VERIFIED = "verified"
+    FAILING = "failing"
+    """The last report found damage: in this head, or in one before it on which it may rest."""
+    STALE = "stale"
+    """What was verified was an older head."""
+    UNKNOWN = "unknown"
+    """It was never verified, or not everything could be checked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,3 +18,13 @@ LINEAGE_DEPTH_MAX: Final = 100
 
 LINEAGE_EDGES_MAX: Final = 5_000
 """Edges in a lineage that is told: datasets may have a thousand inputs each."""
+
+SEARCH_CHARS_MAX: Final = 200
+"""How much of what is typed into a search is looked at: as much as the field of the page takes."""
+
+SEARCH_WORDS_MAX: Final = 10
+"""Words of a search; more are not looked at. Each costs a look at the index."""
+
+COUNTED_DATASETS_MAX: Final = 2_000
+"""How many datasets are counted by kind, licence and standing for one answer, which takes some 10 ms; of more than
+that only that they are more is told."""

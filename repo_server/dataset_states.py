@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from catalog.dataset_lists import ListedDataset
+from catalog.dataset_lists import Counts, ListedDataset
 from catalog.facts_of_blocks import BlockFacts, Facts, LicenseFacts
 from opendatafabric.chain.objects import objects_of
 from opendatafabric.codec.yaml_codec import to_plain
@@ -30,10 +30,28 @@ class ListedEntry(TypedDict):
     description: str | None
 
 
-class DatasetList(TypedDict):
-    """Some datasets; ``next`` is the path of those that follow."""
+class FoundEntry(ListedEntry):
+    """The same with its licence in a word, and how it stands by its last verification."""
 
-    datasets: list[ListedEntry]
+    license: str | None
+    standing: str
+
+
+class DatasetCounts(TypedDict):
+    """How many datasets there would be of each kind, standing and licence if that was chosen."""
+
+    kind: dict[str, int]
+    standing: dict[str, int]
+    license: dict[str, int]
+
+
+class DatasetList(TypedDict):
+    """Some datasets; ``next`` is the path of those that follow. Of more than 2,000 ``total`` is ``null``, and nothing
+    counted."""
+
+    datasets: list[FoundEntry]
+    total: int | None
+    counts: DatasetCounts
     next: str | None
 
 
@@ -111,7 +129,12 @@ def plain_dataset(dataset_id: DatasetId, alias: DatasetAlias, visibility: str, f
     }
 
 
-def plain_listed(address: DatasetAlias, listed: ListedDataset) -> ListedEntry:
+def plain_counts(counts: Counts) -> DatasetCounts:
+    """How many there are of each."""
+    return {"kind": {**counts.kinds}, "standing": {**counts.standings}, "license": {**counts.licenses}}
+
+
+def plain_listed(address: DatasetAlias, listed: ListedDataset) -> FoundEntry:
     """A dataset in a list."""
     return {
         "id": str(listed.id),
@@ -122,6 +145,8 @@ def plain_listed(address: DatasetAlias, listed: ListedDataset) -> ListedEntry:
         "bytes": listed.bytes,
         "updatedAt": moment(listed.updated_at),
         "description": listed.description,
+        "license": listed.license,
+        "standing": listed.standing.value,
     }
 
 

@@ -46,23 +46,28 @@ def page_of(request: web.Request, rows: Sequence[Row], key: Callable[[Row], Key]
     Raises:
         MalformedInput: a limit or a cursor that is none.
     """
-    limit, after = _limit(request), _cursor(request)
+    limit, after = limit_of(request), cursor_of(request)
     ordered = sorted(rows, key=key, reverse=True)
     left = ordered if after is None else [row for row in ordered if _comes_after(key(row), after)]
     if limit is None or len(left) <= limit:
         return Page(left, {})
     shown = left[:limit]
-    return Page(shown, {"Link": f'<{_next(request, key(shown[-1]))}>; rel="next"'})
+    return Page(shown, link_to(request, key(shown[-1])))
 
 
 def _comes_after(key: Key, after: Key) -> bool:
     try:
         return key < after
     except TypeError:
-        raise _malformed() from None
+        raise malformed_place() from None
 
 
-def _limit(request: web.Request) -> int | None:
+def limit_of(request: web.Request) -> int | None:
+    """How many rows a page is to have.
+
+    Raises:
+        MalformedInput: that is no number of rows.
+    """
     text = request.query.get(LIMIT.name)
     if text is None:
         return None
@@ -71,7 +76,12 @@ def _limit(request: web.Request) -> int | None:
     return int(text)
 
 
-def _cursor(request: web.Request) -> Key | None:
+def cursor_of(request: web.Request) -> Key | None:
+    """Where to go on.
+
+    Raises:
+        MalformedInput: that is no place in any list.
+    """
     text = request.query.get(AFTER.name)
     if text is None:
         return None
@@ -80,15 +90,21 @@ def _cursor(request: web.Request) -> Key | None:
     except (binascii.Error, ValueError):
         told = None
     if not isinstance(told, list):
-        raise _malformed()
+        raise malformed_place()
     return told
 
 
-def _next(request: web.Request, key: Key) -> str:
+def link_to(request: web.Request, key: Key) -> dict[str, str]:
+    """The header that leads to what follows on the row of that key."""
+    return {"Link": f'<{request.app[SERVICES].base_url}{path_to(request, key)}>; rel="next"'}
+
+
+def path_to(request: web.Request, key: Key) -> str:
+    """The same as a path below the server."""
     cursor = urlsafe_b64encode(orjson.dumps(key)).decode()
-    query = {**request.query, AFTER.name: cursor}
-    return f"{request.app[SERVICES].base_url}{request.rel_url.update_query(query)}"
+    return str(request.rel_url.update_query({**request.query, AFTER.name: cursor}))
 
 
-def _malformed() -> MalformedInput:
+def malformed_place() -> MalformedInput:
+    """A cursor that is none."""
     return MalformedInput("this is no place in the list", hint="take the `Link` of the page before, or begin anew")

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from catalog.reports import KeptReport
+from catalog.standings import Standing as Standing  # noqa: PLC0414  with what says it
 from opendatafabric.multihash import Multihash
 from verify.report import Verdict
-
-
-class Standing(StrEnum):
-    """Of a dataset, as far as this repository knows."""
-
-    VERIFIED = "verified"
-    FAILING = "failing"
-    """The last report found damage: in this head, or in one before it on which it may rest."""
-    STALE = "stale"
-    """What was verified was an older head."""
-    UNKNOWN = "unknown"
-    """It was never verified, or not everything could be checked."""
 
 
 def standing_of(last: KeptReport | None, head: Multihash | None) -> Standing:

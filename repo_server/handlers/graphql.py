@@ -13,13 +13,14 @@ from typing import Any, Final, NotRequired
 from aiohttp import web
 from typing_extensions import TypedDict
 
+from catalog.dataset_lists import ListedDataset
 from opendatafabric.limits import IDENTIFIER_CHARS_MAX
 from repo_server.body import read_json
 from repo_server.gate import CALLER, Refused
 from repo_server.openapi.described import JSON, Body, Tag, describes, json
 from repo_server.problems import json_response, plain
-from repo_server.searching import FOUND_MAX, Found, datasets_called
-from repo_server.services import SERVICES
+from repo_server.searching import datasets_with
+from repo_server.services import SERVICES, Services
 
 _SEARCH: Final = re.compile(
     r'\bsearch\s*\{\s*query\s*\(\s*query\s*:\s*"(?P<words>.*)"\s*,\s*perPage\s*:\s*(?P<count>\d{1,6})', re.DOTALL
@@ -55,19 +56,19 @@ async def post_graphql(request: web.Request) -> web.StreamResponse:
     words = asked["words"]
     if len(words) > IDENTIFIER_CHARS_MAX:
         return json_response(_refusal(f"a search has at most {IDENTIFIER_CHARS_MAX} characters"))
-    found = await datasets_called(services, request[CALLER], words.strip(), min(int(asked["count"]), FOUND_MAX))
-    return json_response({"data": {"search": {"query": {"nodes": [_node(each) for each in found]}}}})
+    found = await datasets_with(services, request[CALLER], words, int(asked["count"]))
+    return json_response({"data": {"search": {"query": {"nodes": [_node(services, each) for each in found]}}}})
 
 
-def _node(found: Found) -> dict[str, Any]:
-    record, facts = found.hosted.record, found.facts
+def _node(services: Services, found: ListedDataset) -> dict[str, Any]:
+    alias = services.directory.with_account(found.alias)
     return {
-        "id": str(record.id),
-        "name": record.alias.name[:],
-        "owner": {"accountName": str(record.alias.account or "")},
-        "kind": "DERIVATIVE" if facts.kind.lower().startswith("deriv") else "ROOT",
-        "metadata": {"chain": {"blocks": {"totalCount": facts.blocks}}},
-        "data": {"numRecordsTotal": facts.records, "estimatedSizeBytes": facts.bytes},
+        "id": str(found.id),
+        "name": alias.name[:],
+        "owner": {"accountName": str(alias.account or "")},
+        "kind": "DERIVATIVE" if found.kind == "derivative" else "ROOT",
+        "metadata": {"chain": {"blocks": {"totalCount": found.blocks}}},
+        "data": {"numRecordsTotal": found.records, "estimatedSizeBytes": found.bytes},
     }
 
 

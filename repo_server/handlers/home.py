@@ -1,8 +1,10 @@
-"""What is here, for whoever looks: the newest datasets, those that hold some words, those of an account."""
+"""What is here, for whoever looks: the newest datasets, those that are searched for, those of an account."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -10,54 +12,62 @@ from aiohttp import web
 from yarl import URL
 
 from catalog.accounts import Account
-from catalog.dataset_lists import ListedDataset, Order
-from opendatafabric.errors import MalformedIdentifier, MalformedInput, NotFound
+from catalog.dataset_lists import Counts, ListedDataset
+from catalog.dataset_order import Order
+from opendatafabric.errors import MalformedIdentifier, NotFound
 from opendatafabric.names import AccountName
-from repo_server.dataset_states import DatasetList, plain_listed
+from repo_server.dataset_states import DatasetList, plain_counts, plain_listed
 from repo_server.gate import CALLER
 from repo_server.html_response import VARIES, frame_of, html_response, wants_html
 from repo_server.identity import Caller
-from repo_server.openapi.described import Parameter, Tag, describes, json_or_page
+from repo_server.listing import FILTERS, LISTED, PAGES, SORT, WORDS, Listing, listing_of, value_of
+from repo_server.openapi.described import Tag, describes, json_or_page
 from repo_server.pages.addresses import address_of
 from repo_server.pages.templates import render
+from repo_server.paging import AFTER, Key, link_to, path_to
 from repo_server.problems import json_response
 from repo_server.services import SERVICES
 
-_A_PAGE: Final = 20
 _ASIDE: Final = 6
-_QUERY_CHARS_MAX: Final = 200
-_OFFSET_MAX: Final = 1_000_000
-
-
 _INTRO: Final = "Verifiable datasets of Open Data Fabric: every record can be traced to where it came from."
-_AFTER: Final = Parameter("after", "how many to pass over", {"type": "integer", "minimum": 0}, value=20)
+_SHOWN: Final = [each.name for each in (*FILTERS, SORT)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a list shows, and the key of its last row where more follow."""
+
+    datasets: Sequence[ListedDataset]
+    counts: Counts
+    last: Key | None
+
+
+@describes(Tag.REPOSITORY, json_or_page(DatasetList), parameters=LISTED, refuses=(HTTPStatus.BAD_REQUEST,))
+async def get_home(request: web.Request) -> web.StreamResponse:
+    """``GET /``: the newest datasets; with ``?q=`` those that hold the words, and with filters those that are so."""
+    shown = await _shown(request, await listing_of(request))
+    if not wants_html(request):
+        return _plain(request, shown)
+    query, is_asked = value_of(request, WORDS.name).strip(), _is_asked(request)
+    aside = {} if is_asked or request.query.get(AFTER.name) else await _aside(request)
+    return _page(
+        request,
+        shown,
+        title=f"Search for {query}" if query else "Datasets",
+        heading="Found" if is_asked else "Newest",
+        intro=None if is_asked else _INTRO,
+        empty="Nothing that you may see is like that." if is_asked else "There are no datasets here yet.",
+        chosen={name: value_of(request, name) for name in (WORDS.name, *_SHOWN)},
+        **aside,
+    )
 
 
 @describes(
     Tag.REPOSITORY,
     json_or_page(DatasetList),
-    parameters=(Parameter("q", "words that each dataset holds, parted by blanks", value="weather"), _AFTER),
+    parameters=(SORT, *PAGES),
+    refuses=(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND),
 )
-async def get_home(request: web.Request) -> web.StreamResponse:
-    """``GET /``: the newest datasets; with ``?q=`` those that hold each of the words."""
-    words = _words(request)
-    found = await _list(request, words=words)
-    if not wants_html(request):
-        return _plain(request, found)
-    query = " ".join(words)
-    aside = {"verified": [], "largest": []} if words or _after(request) else await _aside(request)
-    return _page(
-        request,
-        found,
-        title=f"Search for {query}" if words else "Datasets",
-        heading="Found" if words else "Newest",
-        intro=None if words else _INTRO,
-        empty="Nothing that you may see holds these words." if words else "There are no datasets here yet.",
-        **aside,
-    )
-
-
-@describes(Tag.REPOSITORY, json_or_page(DatasetList), parameters=(_AFTER,), refuses=(HTTPStatus.NOT_FOUND,))
 async def get_account(request: web.Request) -> web.StreamResponse:
     """``GET /{account}``: its datasets. An account that owns nothing that the caller may see is not told from none."""
     services = request.app[SERVICES]
@@ -65,68 +75,62 @@ async def get_account(request: web.Request) -> web.StreamResponse:
         account = await services.catalog.accounts.find(AccountName(request.match_info["account"]))
     except (MalformedIdentifier, NotFound):
         raise _no_account() from None
-    found = await _list(request, owner=account, order=Order.NAME)
-    if not found and not _after(request) and not _is_own(request[CALLER], account):
+    listing = await listing_of(request, owner=account)
+    shown = await _shown(request, listing)
+    if not shown.datasets and listing.after is None and not _is_own(request[CALLER], account):
         raise _no_account()
     if not wants_html(request):
-        return _plain(request, found)
-    return _page(
-        request,
-        found,
-        title=str(account.name),
-        crumb="Account",
-        heading="Datasets",
-        empty="This account has no datasets yet.",
-    )
+        return _plain(request, shown)
+    told = {"title": str(account.name), "crumb": "Account", "heading": "Datasets"}
+    return _page(request, shown, **told, empty="This account has no datasets yet.")
 
 
-async def _list(
-    request: web.Request,
-    *,
-    order: Order = Order.NEWEST,
-    words: Sequence[str] = (),
-    owner: Account | None = None,
-) -> Sequence[ListedDataset]:
-    """One more than a page shows, if there are more."""
-    return await request.app[SERVICES].catalog.dataset_lists.list(
-        request[CALLER].reader,
-        order=order,
-        words=words,
-        owner=None if owner is None else owner.id,
-        count=_A_PAGE + 1,
-        after=_after(request),
-    )
+async def _shown(request: web.Request, listing: Listing) -> _Shown:
+    if listing.filters is None:
+        return _Shown((), Counts(0), None)
+    lists, reader = request.app[SERVICES].catalog.dataset_lists, request[CALLER].reader
+    listed = partial(lists.list, reader, filters=listing.filters, order=listing.order, after=listing.after)
+    found = await listed(count=listing.count + 1)
+    datasets, last = found[: listing.count], None
+    if len(found) > listing.count:
+        last = [datasets[-1].place.value, datasets[-1].place.id]
+    return _Shown(datasets, await lists.counted(reader, listing.filters), last)
 
 
 async def _aside(request: web.Request) -> dict[str, Any]:
     lists, reader = request.app[SERVICES].catalog.dataset_lists, request[CALLER].reader
     verified = await lists.verified(reader, count=_ASIDE)
-    largest = await lists.list(reader, order=Order.LARGEST, count=_ASIDE)
+    largest = await lists.list(reader, order=Order.SIZE, count=_ASIDE)
     return {
         "verified": [{**_row(request, each.dataset), "verified_at": each.verified_at} for each in verified],
         "largest": [_row(request, each) for each in largest],
     }
 
 
-def _page(request: web.Request, found: Sequence[ListedDataset], **told: Any) -> web.Response:
-    after = _after(request)
-    told = {"crumb": None, "intro": None, "verified": [], "largest": [], **told}
+def _page(request: web.Request, shown: _Shown, **told: Any) -> web.Response:
+    told = {"crumb": None, "intro": None, "verified": [], "largest": [], "chosen": None, **told}
     page = render(
         "home.html",
-        frame=frame_of(request, query=" ".join(_words(request))),
-        datasets=[_row(request, each) for each in found[:_A_PAGE]],
-        older=_at(request, after + _A_PAGE) if len(found) > _A_PAGE else None,
-        newer=_at(request, max(0, after - _A_PAGE)) if after else None,
+        frame=frame_of(request, query=value_of(request, WORDS.name).strip()),
+        datasets=[_row(request, each) for each in shown.datasets],
+        counts=shown.counts,
+        following=None if shown.last is None else _path(request, path_to(request, shown.last)),
+        first=_path(request, _without_cursor(request)) if request.query.get(AFTER.name) else None,
         **told,
     )
     return html_response(page)
 
 
-def _plain(request: web.Request, found: Sequence[ListedDataset]) -> web.Response:
+def _plain(request: web.Request, shown: _Shown) -> web.Response:
     settings = request.app[SERVICES].settings
-    rows = [plain_listed(address_of(settings, each.alias), each) for each in found[:_A_PAGE]]
-    following = _at(request, _after(request) + _A_PAGE) if len(found) > _A_PAGE else None
-    return json_response({"datasets": rows, "next": following}, headers=VARIES)
+    body = {
+        "datasets": [plain_listed(address_of(settings, each.alias), each) for each in shown.datasets],
+        "total": shown.counts.total,
+        "counts": plain_counts(shown.counts),
+        "next": None if shown.last is None else _path(request, path_to(request, shown.last)),
+    }
+    link: Mapping[str, str] = {} if shown.last is None else link_to(request, shown.last)
+    return json_response(body, headers={**VARIES, **link})
 
 
 def _row(request: web.Request, listed: ListedDataset) -> dict[str, Any]:
@@ -138,26 +142,22 @@ def _row(request: web.Request, listed: ListedDataset) -> dict[str, Any]:
         "bytes": listed.bytes,
         "updated_at": listed.updated_at,
         "description": listed.description,
+        "license": listed.license,
+        "standing": listed.standing.value,
     }
 
 
-def _words(request: web.Request) -> Sequence[str]:
-    return request.query.get("q", "")[:_QUERY_CHARS_MAX].split()
+def _is_asked(request: web.Request) -> bool:
+    """Whether something is looked for, whatever it is sorted by."""
+    return any(value_of(request, each.name).strip() for each in (WORDS, *FILTERS))
 
 
-def _after(request: web.Request) -> int:
-    text = request.query.get("after", "0")
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(_OFFSET_MAX)) and int(text) <= _OFFSET_MAX):
-        raise MalformedInput("a list is gone on with after a number of datasets", hint="?after=20")
-    return int(text)
+def _without_cursor(request: web.Request) -> str:
+    return str(request.rel_url.with_query({name: value for name, value in request.query.items() if name != AFTER.name}))
 
 
-def _at(request: web.Request, after: int) -> str:
-    query = {name: value for name, value in request.query.items() if name == "q"}
-    if after:
-        query["after"] = str(after)
-    root = URL(request.app[SERVICES].base_url).raw_path.rstrip("/")
-    return str(URL(root + request.rel_url.raw_path, encoded=True).with_query(query))
+def _path(request: web.Request, path: str) -> str:
+    return URL(request.app[SERVICES].base_url).raw_path.rstrip("/") + path
 
 
 def _is_own(caller: Caller, account: Account) -> bool:

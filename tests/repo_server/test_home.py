@@ -46,7 +46,8 @@ async def test_what_another_process_was_given_is_listed_without_anybody_looking_
 
 
 async def test_a_repository_without_datasets_says_so(multi: Hosted) -> None:
-    assert await listed(multi) == {"datasets": [], "next": None}
+    nothing = {"datasets": [], "total": 0, "counts": {"kind": {}, "standing": {}, "license": {}}, "next": None}
+    assert await listed(multi) == nothing
     assert "There are no datasets here yet" in (await multi.ask("GET", "/", headers=BROWSER)).text
 
 
@@ -75,7 +76,7 @@ async def test_words_find_datasets(multi: Hosted) -> None:
     assert await names(multi, "/?q=SNOW") == ["alice/snow"]
     assert await names(multi, "/?q=for+tests+rain") == ["alice/rain"]
     page = (await multi.ask("GET", "/?q=%3Cscript%3E", headers=BROWSER)).text
-    assert "Nothing that you may see holds these words" in page
+    assert "Nothing that you may see is like that" in page
     assert "<script>" not in page.replace("<script src", "").replace("<script type", "")
 
 
@@ -83,18 +84,73 @@ async def test_lists_come_in_pages(multi: Hosted) -> None:
     for number in range(1, 23):
         await add(multi, f"d{number}", number)
     async with asyncio.timeout(DEADLINE_S):
-        while len(await names(multi, "/?after=20")) != 2:  # noqa: ASYNC110  a database is waited for
+        while (await listed(multi))["total"] != 22:  # noqa: ASYNC110  a database is waited for
             await asyncio.sleep(0.05)
-    told = await listed(multi)
-    assert (len(told["datasets"]), told["next"]) == (20, "/?after=20")
-    page = (await multi.ask("GET", "/?after=20", headers=BROWSER)).text
-    assert 'rel="prev"' in page
+    answer = await multi.ask("GET", "/?q=for+tests")
+    told = orjson.loads(answer.body)
+    assert len(told["datasets"]) == 20
+    assert answer.headers["Link"] == f'<{multi.url}{told["next"]}>; rel="next"'
+    following = await listed(multi, told["next"])
+    assert (len(following["datasets"]), following["next"]) == (2, None)
+    shown = {each["alias"] for each in [*told["datasets"], *following["datasets"]]}
+    assert shown == {f"alice/d{number}" for number in range(1, 23)}
+    page = (await multi.ask("GET", told["next"], headers=BROWSER)).text
+    assert 'rel="first"' in page
     assert 'rel="next"' not in page
+    assert len(await names(multi, "/alice?limit=3&sort=size")) == 3
 
 
-@pytest.mark.parametrize("after", ["x", "-1", "99999999", "%C2%B2"])
-async def test_a_place_in_a_list_that_is_none_is_refused(multi: Hosted, after: str) -> None:
-    assert (await multi.ask("GET", f"/?after={after}")).status == 400
+@pytest.mark.parametrize(
+    "query",
+    [
+        "after=x",
+        "after=-1",
+        "after=%C2%B2",
+        "after=WyJ4IiwieCJd",
+        "after=WzEsMV0=&sort=name",
+        "limit=0",
+        "limit=1001",
+        "kind=other",
+        "standing=good",
+        "sort=best",
+        "updatedSince=yesterday",
+        "updatedBefore=2026-13-01",
+    ],
+)
+async def test_what_is_no_value_of_its_parameter_is_refused(multi: Hosted, query: str) -> None:
+    assert (await multi.ask("GET", f"/?{query}")).status == 400
+
+
+async def test_filters_narrow_what_is_found_and_the_page_keeps_them(multi: Hosted) -> None:
+    await add(multi, "rain", 1)
+    await add(multi, "snow", 2)
+    await until_listed(multi, "alice/rain", "alice/snow")
+    for query in ("q=rain&kind=root", "q=rain&account=Alice", "q=rain&updatedSince=2024-01-01", "kind=&q=rain&sort="):
+        assert await names(multi, f"/?{query}") == ["alice/rain"]
+    for query in (
+        "kind=derivative",
+        "account=bob",
+        "account=%00",
+        "account=nobody",
+        "license=mit",
+        "keyword=x%22y",
+        "standing=verified",
+        "updatedBefore=2024-01-01T00:00:00Z",
+    ):
+        assert await names(multi, f"/?{query}") == []
+    page = (await multi.ask("GET", "/?q=rain&kind=root", headers=BROWSER)).text
+    assert '<option value="root" selected>root (1)</option>' in page
+    page = (await multi.ask("GET", "/?q=rain&license=%3Cb%3E", headers=BROWSER)).text
+    assert '<option value="&lt;b&gt;" selected>' in page
+
+
+@pytest.mark.parametrize("words", ["%00", "%ED%A0%80", "%22", "%27%22*OR", "%28", "x" * 5_000, "%F0%9F%8C%A7"])
+async def test_no_words_of_strangers_are_a_fault(multi: Hosted, words: str) -> None:
+    await add(multi, "rain", 1)
+    await until_listed(multi, "alice/rain")
+    for headers in ({}, BROWSER):
+        for name in ("q", "keyword", "license", "account"):
+            assert (await multi.ask("GET", f"/?{name}={words}", headers=headers)).status == 200
 
 
 async def test_an_account_that_shows_nothing_is_not_told_from_none(multi: Hosted) -> None:
