@@ -20,7 +20,9 @@ class QuerySettings(BaseSettings):
         10_737_418_240, gt=0, description="most bytes of slices fetched for a query where they lie in S3 or elsewhere"
     )
     query_processes: int = Field(
-        1, ge=0, description="processes that wait for queries, from the first query on; each takes about 100 MB"
+        1,
+        ge=0,
+        description="processes that wait for queries, from the first query on: copies of one that takes about 150 MB",
     )
     query_folder: Path | None = Field(
         None, description="folder for slices and answers of queries under way; beside the datasets by default"

@@ -13,6 +13,8 @@ import os
 import resource
 import sys
 from contextlib import suppress
+from importlib import import_module
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -23,6 +25,21 @@ from pipeline.sandbox import enter_sandbox
 
 _SPARE_BYTES: Final = 1024 * 1024 * 1024
 """What libraries and threads take themselves, most of it never touched."""
+_LIBRARIES: Final = (
+    "pipeline.query.answers",
+    "pipeline.query.tables",
+    "dateutil.relativedelta",
+    "numpy.ma",
+    "pyarrow._json",
+    "pyarrow.acero",
+    "pyarrow.dataset",
+    "pyarrow.substrait",
+)
+"""Ours, and what Arrow loads late."""
+
+_ARENA_KIB: Final = "65536"
+"""What allocators set aside at a time: a gibibyte each, if nobody says so, which would be most of what is allowed."""
+
 _STACK_BYTES: Final = 100 * 1024 * 1024
 _NO_SANDBOX: Final = "this machine has no sandbox for queries of others"
 
@@ -36,7 +53,24 @@ def environment() -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        "MIMALLOC_ARENA_RESERVE": _ARENA_KIB,
     }
+
+
+class _NoPandas(MetaPathFinder):
+    """Arrow would load pandas where it is installed; no answer needs it, and behind the walls that takes a second."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
+
+
+def load_libraries() -> None:
+    """All that an answer may need: behind the walls nothing is found in time, for nothing compiled can be kept."""
+    sys.meta_path.insert(0, _NoPandas())
+    for name in _LIBRARIES:
+        with suppress(ImportError):  # what is missing is told when an answer needs it
+            import_module(name)
 
 
 def main(source: BinaryIO, sink: BinaryIO) -> None:
@@ -46,10 +80,9 @@ def main(source: BinaryIO, sink: BinaryIO) -> None:
         InvalidQuery, LimitExceeded, MalformedData: it cannot be answered.
         EngineUnavailable: there is no DataFusion, or no sandbox where one has to be.
     """
+    load_libraries()
     from pipeline.query.answers import write_answer  # noqa: PLC0415 - loaded by the process alone
 
-    with suppress(ImportError):  # told when a query needs it
-        import pipeline.query.tables  # noqa: F401, PLC0415
     text = source.read()
     limits = _wall_in(json.loads(text))
     try:
@@ -92,12 +125,12 @@ def _at_most(kind: int, most: int) -> None:
     resource.setrlimit(kind, (most, hard if hard == resource.RLIM_INFINITY else min(hard, most)))
 
 
-def _run() -> int:
+def answer_standard_input() -> int:
     """``main`` between standard input and output; the exit code."""
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        main(sys.stdin.buffer, sink)
+        main(os.fdopen(os.dup(0), "rb"), sink)
     except BrokenPipeError:
         return 1  # whoever asked has gone
     except OdfError as error:
@@ -113,4 +146,4 @@ def _run() -> int:
 
 if __name__ == "__main__":
     # Threads of the engine do not outlive the interpreter well.
-    os._exit(_run())
+    os._exit(answer_standard_input())

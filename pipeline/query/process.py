@@ -6,23 +6,22 @@ No process answers two requests, so nothing of one is left for another.
 from __future__ import annotations
 
 import json
+import os
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO, Final
 
 import pyarrow as pa
 
 from opendatafabric.errors import EngineDied, LimitExceeded, OdfError, error_from
 from pipeline.process_group import kill_group, resident_bytes
-from pipeline.query.child import environment
 from pipeline.query.places import took_too_much_memory
 from pipeline.query.request import QueryLimits, QueryRequest
+from pipeline.query.starting import Ends, Start, spawned
 
 _LOOK_EVERY_S: Final = 0.1
 
@@ -33,16 +32,16 @@ class QueryProcess:
     Calls wait: use them in a thread.
     """
 
-    def __init__(self, sink: BinaryIO | None = None) -> None:
+    def __init__(self, sink: BinaryIO | None = None, start: Start = spawned) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pipeline.query.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE if sink is None else sink,
-            stderr=self._errors,
-            env=environment(),
-            start_new_session=True,
-        )
+        self._output: BinaryIO | None = None
+        with ExitStack() as theirs:
+            source, self._asking = _pipe()
+            theirs.callback(source.close)
+            if sink is None:
+                self._output, sink = _pipe()
+                theirs.callback(sink.close)
+            self._process = start(Ends(source.fileno(), sink.fileno(), self._errors.fileno()))
         self._excess: str | None = None
         self._watch: threading.Thread | None = None
         self.asked, self._over = threading.Event(), threading.Event()
@@ -50,8 +49,8 @@ class QueryProcess:
     @property
     def output(self) -> BinaryIO:
         """Where the answer comes out of a process without a sink."""
-        assert self._process.stdout is not None
-        return self._process.stdout  # type: ignore[return-value]
+        assert self._output is not None
+        return self._output
 
     @property
     def pid(self) -> int:
@@ -73,9 +72,8 @@ class QueryProcess:
         self._watch = threading.Thread(target=self._look, args=(request.limits,), daemon=True, name="query-watch")
         self._watch.start()
         self.asked.set()
-        assert self._process.stdin is not None
-        with suppress(OSError), self._process.stdin:
-            self._process.stdin.write(request.to_json().encode())
+        with suppress(OSError), self._asking:
+            self._asking.write(request.to_json().encode())
 
     def wait(self) -> None:
         """Wait until it has answered.
@@ -110,12 +108,13 @@ class QueryProcess:
         self.kill()
         self._process.wait()
         self._over.set()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for pipe in (self._asking, self._output):
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
         if self._watch is not None:
             self._watch.join()
+        self._process.forget()
         self._errors.close()
 
     def _look(self, limits: QueryLimits) -> None:
@@ -144,6 +143,11 @@ def running_query(request: QueryRequest) -> Iterator[RunningQuery]:
         yield RunningQuery(process)
     finally:
         process.end()
+
+
+def _pipe() -> tuple[BinaryIO, BinaryIO]:
+    reading, writing = os.pipe()
+    return os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
 
 
 class RunningQuery:

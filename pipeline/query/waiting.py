@@ -17,14 +17,15 @@ from typing import BinaryIO
 
 from pipeline.query.process import QueryProcess
 from pipeline.query.request import QueryRequest
+from pipeline.query.starting import Copies, Start, spawned
 
 
 class _Waiting:
     """A process and the nameless file that its answer goes to."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, start: Start) -> None:
         self.sink: BinaryIO = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed in the end
-        self.process = QueryProcess(self.sink)
+        self.process = QueryProcess(self.sink, start)
 
     def end(self) -> None:
         self.process.end()
@@ -32,13 +33,18 @@ class _Waiting:
 
 
 class QueryProcesses:
-    """At most ``count`` of them wait, from the first query on; answers lie in ``folder`` until they are sent."""
+    """At most ``count`` of them wait, from the first query on; answers lie in ``folder`` until they are sent.
+
+    They are copies of one process that has loaded what they need, also those that are wanted when none waits; with a
+    ``count`` of 0 there is no such process, and each is started anew.
+    """
 
     def __init__(self, folder: Path, *, count: int) -> None:
         self._folder, self._count = folder, count
         self._waiting: deque[_Waiting] = deque()
         self._lock = threading.Lock()
         self._closed = False
+        self._copies: Copies | None = None
 
     @property
     def folder(self) -> Path:
@@ -72,25 +78,45 @@ class QueryProcesses:
         with self._lock:
             self._closed = True
             ending, self._waiting = self._waiting, deque()
+            copies, self._copies = self._copies, None
         for each in ending:
             each.end()
+        if copies is not None:
+            copies.close()
 
     def _take(self) -> _Waiting:
         while True:
             with self._lock:
                 found = self._waiting.popleft() if self._waiting else None
             if found is None:
-                return _Waiting(self.folder)
+                return self._made()
             if found.process.alive:
                 return found
             found.end()
 
+    def _made(self) -> _Waiting:
+        return _Waiting(self.folder, self._start())
+
+    def _start(self) -> Start:
+        with self._lock:
+            if self._closed or not self._count:
+                return spawned
+            if self._copies is not None and not self._copies.alive:
+                self._copies.close()
+                self._copies = None
+            self._copies = self._copies or Copies()
+            return self._copies.start
+
     def _replace(self, taken: _Waiting) -> None:
         """Another takes the place of one that has answered."""
         taken.end()
-        with self._lock:
-            while len(self._waiting) < self._count and not self._closed:
-                self._waiting.append(_Waiting(self.folder))
+        while len(self._waiting) < self._count and not self._closed:
+            made = self._made()
+            with self._lock:
+                if not self._closed:
+                    self._waiting.append(made)
+                    continue
+            made.end()
 
 
 def _answer(process: QueryProcess, request: QueryRequest) -> None:

@@ -15,8 +15,9 @@ import pytest
 
 from opendatafabric.errors import EngineDied, InvalidQuery, LimitExceeded, MalformedData
 from pipeline.query.prepare import Asked, prepare_query
-from pipeline.query.process import running_query
+from pipeline.query.process import QueryProcess, running_query
 from pipeline.query.request import QueryLimits, QueryRequest
+from pipeline.query.starting import Ends, Spawned, Started
 from pipeline.sandbox import landlock_version
 from storage.open import open_dataset
 from storage.records.state import Wanted
@@ -146,12 +147,19 @@ def test_a_query_that_takes_too_much_memory_is_ended(sql: str) -> None:
         ran(sql, memory_bytes=400 * 1024 * 1024)
 
 
-def test_a_query_that_gets_no_memory_before_anybody_looked_is_told_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_gets_no_memory_before_anybody_looked_is_told_the_same() -> None:
     words = "import sys, os; print('memory allocation of 142 bytes failed', file=sys.stderr, flush=True); os.abort()"
-    start = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: start([command[0], "-c", words], **options))
-    with pytest.raises(LimitExceeded, match="memory"):
-        ran("SELECT 1")
+
+    def start(ends: Ends) -> Started:
+        return Spawned([sys.executable, "-c", words], ends)
+
+    process = QueryProcess(start=start)
+    try:
+        process.ask(QueryRequest("SELECT 1", ()))
+        with pytest.raises(LimitExceeded, match="memory"):
+            process.wait()
+    finally:
+        process.end()
 
 
 def test_rows_beyond_the_limit_are_left_out() -> None:

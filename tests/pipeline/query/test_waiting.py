@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ ENDLESS = "SELECT sum(a.value * b.value) FROM generate_series(1, 100000000) a, g
 CSV = AnswerForm(FileKind.CSV)
 
 
-async def answer(processes: QueryProcesses, sql: str, form: AnswerForm = CSV, **limits: int) -> bytes:
+async def answer(processes: QueryProcesses, sql: str, form: AnswerForm = CSV, **limits: Any) -> bytes:
     async with processes.answered(QueryRequest(sql, (), QueryLimits(**limits), form)) as sink:
         found = sink.read()
         assert len(found) == size_of(sink)
@@ -47,6 +49,28 @@ async def test_a_process_that_died_waiting_is_passed_over(tmp_path: Path) -> Non
         processes._waiting[0].process.kill()
         processes._waiting[0].process._process.wait()
         assert await answer(processes, "SELECT 2 AS n") == b"n\n2\n"
+    finally:
+        processes.close()
+
+
+async def test_another_is_copied_when_that_one_died(tmp_path: Path) -> None:
+    processes = QueryProcesses(tmp_path, count=1)
+    try:
+        await answer(processes, "SELECT 1")
+        assert processes._copies is not None
+        os.kill(processes._copies.pid, signal.SIGKILL)
+        processes._copies._process.wait()
+        assert await answer(processes, "SELECT 2 AS n") == b"n\n2\n"
+    finally:
+        processes.close()
+
+
+async def test_two_at_once_are_answered_though_one_waits(tmp_path: Path) -> None:
+    processes = QueryProcesses(tmp_path, count=1)
+    try:
+        found = await asyncio.gather(*(answer(processes, f"SELECT {number} AS n") for number in range(4)))
+        assert found == [f"n\n{number}\n".encode() for number in range(4)]
+        assert len(processes._waiting) == 1
     finally:
         processes.close()
 
