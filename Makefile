@@ -12,8 +12,8 @@ PORT ?= 8080
 HOST ?= 127.0.0.1
 VAR ?= var
 PY := .venv/bin/python
-INPUTS := pyproject.toml tools/bootstrap.sh tools/java.sh requirements/uv.txt
-STATIC_PATHS := opendatafabric storage catalog sync pipeline verify repo_server cli tests examples benchmarks tools
+INPUTS := pyproject.toml $(wildcard distributions/*/pyproject.toml) tools/bootstrap.sh tools/java.sh requirements/uv.txt
+STATIC_PATHS := opendatafabric storage catalog sync pipeline verify repo_server cli odf_client distributions tests examples benchmarks tools
 
 .PHONY: install install-dev run check lint fast-tests test-nodes test bench lock clean help
 .DEFAULT_GOAL := help

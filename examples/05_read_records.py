@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.reading import DatasetReader
+import odf_client
 
 REPOSITORY = Path(__file__).parent / "datasets"
 AFTER_TWO_POLLS = "2026-11-21T02:54:18Z"
 
-with DatasetReader.open(str(REPOSITORY), "us.faa.airports") as airports:
-    print(f"{airports.to_arrow().num_rows} records of all operations")
-    print(f"{airports.to_arrow(state=True).num_rows} airports as of what is known now")
-    known_then = airports.to_arrow(["iata", "name"], as_at=AFTER_TWO_POLLS, state=True)
-    print(f"{known_then.num_rows} airports as at {AFTER_TWO_POLLS}, the first of them {known_then['name'][0]}")
-    for batch in airports.batches(["op", "iata", "city"], offsets=(500, 502)):
-        print(batch.to_pylist())
+airports = odf_client.Repository(REPOSITORY).open("us.faa.airports")
+print(f"{airports.to_arrow().num_rows} records of all operations")
+print(f"{airports.to_arrow(projected=True).num_rows} airports as of what is known now")
+known_then = airports.to_arrow(["iata", "name"], as_at=AFTER_TWO_POLLS, projected=True)
+print(f"{known_then.num_rows} airports as at {AFTER_TWO_POLLS}, the first of them {known_then['name'][0]}")
+for batch in airports.scan(["op", "iata", "city"], offsets=(500, 502)):
+    print(batch.to_pylist())

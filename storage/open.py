@@ -117,7 +117,7 @@ def _without_extra(error: ImportError) -> UnsupportedOperation:
     return UnsupportedOperation(
         "addresses in S3 need libraries that are not installed",
         found=error.name,
-        hint="pip install 'odf-repository[s3]'",
+        hint="pip install 'odf-repository[s3]', or 'odf-client[s3]'",
     )
 
 

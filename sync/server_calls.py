@@ -10,12 +10,21 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from opendatafabric.errors import PeerUnavailable, StorageError, error_from
+from opendatafabric.errors import (
+    AccessDenied,
+    AuthenticationRequired,
+    NotFound,
+    OdfError,
+    PeerUnavailable,
+    StorageError,
+    error_from,
+)
 from opendatafabric.limits import HTTP_CONNECT_S_MAX, HTTP_SILENCE_S_MAX, READ_CHUNK_BYTES
 from storage.reading import joined
 
 TIMEOUT: Final = aiohttp.ClientTimeout(total=HTTP_CONNECT_S_MAX + HTTP_SILENCE_S_MAX, sock_connect=HTTP_CONNECT_S_MAX)
 _ANSWER_BYTES_MAX: Final = 1024 * 1024
+_FAMILIES: Final[dict[int, type[OdfError]]] = {401: AuthenticationRequired, 403: AccessDenied, 404: NotFound}
 
 
 async def asked(
@@ -31,7 +40,7 @@ async def asked(
     Raises:
         PeerUnavailable: no answer, or that of a server that fails.
         OdfError: what the server refused it with, in the family of its code.
-        StorageError: a refusal that says no code.
+        AuthenticationRequired, AccessDenied, NotFound, StorageError: a refusal that says no code.
     """
     async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
         status, told = await answer_of(session, method, url, headers=headers, json=json, form=form)
@@ -39,7 +48,8 @@ async def asked(
         return told
     if "code" in told:
         raise error_from(told)
-    raise StorageError(f"{_named(url)} answers {status}", found=told.get("message"))
+    family = _FAMILIES.get(status, StorageError)
+    raise family(f"{_named(url)} answers {status}", found=told.get("message"))
 
 
 async def answer_of(

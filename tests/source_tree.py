@@ -8,7 +8,13 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ("opendatafabric", "storage", "catalog", "sync", "pipeline", "verify", "repo_server", "cli")
+DISTRIBUTIONS = {
+    "distributions/core": ("opendatafabric", "storage", "sync"),
+    ".": ("catalog", "pipeline", "verify", "repo_server", "cli"),
+    "distributions/client": ("odf_client",),
+}
+"""Where each distribution is described, and the packages that it is made of."""
+FLOORS = tuple(package for packages in DISTRIBUTIONS.values() for package in packages)
 
 
 @cache

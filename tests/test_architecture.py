@@ -16,6 +16,7 @@ from tests.source_tree import FLOORS, ROOT, python_files, text_of, tree_of
 VAGUE_NAMES = {"util", "utils", "helper", "helpers", "common", "manager", "misc", "base"}
 ENVIRONMENT_READERS = {
     Path("repo_server/config.py"): "the settings of the server",
+    Path("odf_client/cache.py"): "where the cache lies (XDG_CACHE_HOME)",
     Path("sync/credentials.py"): "where the token file lies (XDG_CONFIG_HOME)",
 }
 WHOLE_TREE = for_every(python_files(*FLOORS))

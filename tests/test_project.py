@@ -11,13 +11,18 @@ import sys
 import tomllib
 import venv
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.source_tree import FLOORS, ROOT, python_files, text_of
+from tests.source_tree import DISTRIBUTIONS, ROOT, python_files, text_of
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECTS = {place: tomllib.loads((ROOT / place / "pyproject.toml").read_text()) for place in DISTRIBUTIONS}
+PROJECT = PROJECTS["."]
+DISTRIBUTION_OF = {
+    package: PROJECTS[place]["project"]["name"] for place, packages in DISTRIBUTIONS.items() for package in packages
+}
 IMPORT_NAMES = {
     "ada_url": "ada-url",
     "argon2": "argon2-cffi",
@@ -43,50 +48,87 @@ def locked(name: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", text, re.MULTILINE | re.IGNORECASE))
 
 
-def imported_libraries() -> set[str]:
+def imported_libraries(packages: tuple[str, ...]) -> set[str]:
     found = set()
-    for path in python_files(*FLOORS):
+    for path in python_files(*packages):
         found |= set(re.findall(r"^\s*(?:from|import) ([a-zA-Z_0-9]+)", text_of(path), re.MULTILINE))
-    ours = set(FLOORS) | set(sys.stdlib_module_names)
-    return {(IMPORT_NAMES | UNDER).get(name, name).lower() for name in found if name not in ours}
+    ours = set(packages) | set(sys.stdlib_module_names)
+    return {(IMPORT_NAMES | UNDER | DISTRIBUTION_OF).get(name, name).lower() for name in found if name not in ours}
 
 
-def test_what_the_code_imports_is_declared_and_nothing_else() -> None:
-    declared = requirement_names(PROJECT["project"]["dependencies"])
-    extras = PROJECT["project"]["optional-dependencies"]
-    in_extras = requirement_names(extras["s3"] + extras["spark"] + extras["otel"]) | PART_OF_ANOTHER
-    assert imported_libraries() - in_extras == declared
+@pytest.mark.parametrize("place", DISTRIBUTIONS)
+def test_what_the_code_imports_is_declared_and_nothing_else(place: str) -> None:
+    project = PROJECTS[place]["project"]
+    declared = requirement_names(project["dependencies"])
+    extras = requirement_names([line for lines in project["optional-dependencies"].values() for line in lines])
+    assert imported_libraries(DISTRIBUTIONS[place]) - (extras - declared) - PART_OF_ANOTHER == declared
+
+
+def test_the_distributions_of_a_version_belong_together() -> None:
+    (version,) = {project["project"]["version"] for project in PROJECTS.values()}
+    for place in (".", "distributions/client"):
+        assert f"odf-core=={version}" in PROJECTS[place]["project"]["dependencies"]
 
 
 def test_every_declared_package_is_locked() -> None:
-    assert requirement_names(PROJECT["project"]["dependencies"]) <= set(locked("run"))
+    core, client = (PROJECTS[f"distributions/{name}"]["project"] for name in ("core", "client"))
+    repository = PROJECT["project"]
+    ours = {core["name"]}
+    needed = requirement_names(repository["dependencies"] + core["dependencies"]) - ours
+    assert needed <= set(locked("run"))
     assert requirement_names(PROJECT["dependency-groups"]["dev"]) <= set(locked("dev"))
-    for extra in ("s3", "spark", "query", "otel", "client"):
-        assert requirement_names(PROJECT["project"]["optional-dependencies"][extra]) <= set(locked(f"extra-{extra}"))
+    for extra in ("spark", "query", "otel"):
+        assert requirement_names(repository["optional-dependencies"][extra]) <= set(locked(f"extra-{extra}"))
+    assert requirement_names(core["optional-dependencies"]["s3"]) <= set(locked("extra-s3"))
+    for extra in ("duckdb", "notebook", "pandas"):
+        wanted = client["dependencies"] + core["dependencies"] + client["optional-dependencies"][extra]
+        assert requirement_names(wanted) - ours <= set(locked("client"))
 
 
 def test_the_sets_agree_on_every_version_so_that_one_environment_serves_for_all() -> None:
     dev = locked("dev")
-    for name in ("run", "extra-s3", "extra-spark", "extra-query", "extra-otel", "extra-client"):
+    for name in ("run", "extra-s3", "extra-spark", "extra-query", "extra-otel", "client", "notebook"):
         other = locked(name)
         assert {package: dev[package] for package in other if package in dev} == {
             package: version for package, version in other.items() if package in dev
         }, name
 
 
-def test_the_wheel_holds_every_floor_and_the_command(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+@dataclass(frozen=True)
+class Wheel:
+    """What lies in it."""
+
+    names: list[str]
+    metadata: str
+    entry_points: str
+
+
+def built(place: str, folder: Path) -> Wheel:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(command, cwd=ROOT / place, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("*.whl")
+    (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        entry_points = next(archive.read(name).decode() for name in names if name.endswith("entry_points.txt"))
-    assert {name.split("/")[0] for name in names if name.endswith("/__init__.py")} == set(FLOORS)
-    assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
-    assert {"repo_server/templates/frame.html", "repo_server/static/app.css"} <= set(names)
-    assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert "odf = cli.main:main" in entry_points
+        texts = {name.rpartition("/")[2]: archive.read(name).decode() for name in names if ".dist-info/" in name}
+    return Wheel(names, texts["METADATA"], texts.get("entry_points.txt", ""))
+
+
+@pytest.mark.parametrize("place", DISTRIBUTIONS)
+def test_the_wheel_of_a_distribution_holds_its_packages_and_no_others(tmp_path: Path, place: str) -> None:
+    wheel = built(place, tmp_path)
+    found = {name.split("/")[0] for name in wheel.names if ".dist-info/" not in name}
+    assert found == set(DISTRIBUTIONS[place])
+    expected = {str(path) for path in python_files(*DISTRIBUTIONS[place])}
+    assert {name for name in wheel.names if name.endswith(".py")} == expected
+    assert any(name.endswith("licenses/LICENSE") for name in wheel.names)
+    assert not [name for name in wheel.names if "__pycache__" in name]
+
+
+def test_the_wheel_of_the_repository_has_its_pages_and_the_command(tmp_path: Path) -> None:
+    wheel = built(".", tmp_path)
+    assert {"repo_server/templates/frame.html", "repo_server/static/app.css"} <= set(wheel.names)
+    assert "odf = cli.main:main" in wheel.entry_points
 
 
 def test_the_licence_is_the_whole_of_apache_2() -> None:

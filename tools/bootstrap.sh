@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prepares the virtual environment in .venv: finds a Python, finds or fetches uv, installs a hashed lock and then the
-# project itself. Usage: tools/bootstrap.sh LOCK-NAME   (run, dev: the files in requirements/)
+# project itself, which is three distributions. Usage: tools/bootstrap.sh LOCK-NAME   (run, dev: the files in requirements/)
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -51,6 +51,7 @@ fi
 export UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}" UV_NATIVE_TLS="${UV_NATIVE_TLS:-true}"
 "$uv" pip install --quiet --python .venv/bin/python --require-hashes -r "$lock" \
     || fail "could not install $lock; is the package index reachable?"
-"$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --no-index --editable . \
+"$uv" pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --no-index \
+    --editable distributions/core --editable distributions/client --editable . \
     || fail "could not install the project itself"
 tools/java.sh

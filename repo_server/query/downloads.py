@@ -96,7 +96,7 @@ class Downloads:
         first = asked.first
         if asked.since is not None:
             before = await self._queries.known(dataset, Moment(asked.since))
-            first = max(first, before.slices[-1].offset_interval.end + 1 if before.slices else 0)
+            first = max(first, before.next_offset)
         return PreparedDownload(dataset, asked, known, RecordsWanted(first, asked.last))
 
     async def file(self, prepared: PreparedDownload) -> Path:

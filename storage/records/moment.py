@@ -75,6 +75,11 @@ class KnownRecords:
         """How many records, of all operations."""
         return sum(len(each.offset_interval) for each in self.slices)
 
+    @property
+    def next_offset(self) -> int:
+        """Of the record that would come next."""
+        return self.slices[-1].offset_interval.end + 1 if self.slices else 0
+
 
 class KnownHeads:
     """What chains establish up to heads that were asked for, so that only blocks behind them need be read.

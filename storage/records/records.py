@@ -35,9 +35,7 @@ def records(
     schema = schema_of(known, columns)
     offset = known.vocabulary.offset_column
     stays = None if wanted.is_changelog else state_offsets(map(path_of, known.slices), known, wanted.as_of).to_numpy()
-    for data_slice in known.slices:
-        if offsets is not None and not _overlap(data_slice.offset_interval, offsets):
-            continue
+    for data_slice in overlapping(known.slices, offsets):
         rows = None if offsets is None else _rows_between(data_slice.offset_interval, offsets)
         for batch in slice_batches(path_of(data_slice), known.schema, [*schema.names, offset], rows):
             chosen = _chosen(batch.column(len(schema)).to_numpy(zero_copy_only=False), stays, offsets)
@@ -46,8 +44,16 @@ def records(
                 yield found
 
 
-def _overlap(one: OffsetInterval, other: OffsetInterval) -> bool:
-    return one.start <= other.end and other.start <= one.end
+def overlapping(slices: Sequence[DataSlice], offsets: OffsetInterval | None) -> Sequence[DataSlice]:
+    """Those that hold some of the offsets; an interval that ends before it begins has none."""
+    if offsets is None:
+        return slices
+    first, last = offsets.start, offsets.end
+    return [
+        each
+        for each in slices
+        if first <= last and each.offset_interval.start <= last and first <= each.offset_interval.end
+    ]
 
 
 def _rows_between(held: OffsetInterval, offsets: OffsetInterval) -> range:

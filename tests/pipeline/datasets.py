@@ -33,9 +33,9 @@ def csv_source(merge: MergeStrategy | None = None, name: str = "default") -> Add
     return AddPushSource(name, ReadStepCsv(schema=CITIES, header=True), None, merge or MergeStrategyAppend())
 
 
-async def new_dataset(*events: MetadataEvent, objects: Any = None) -> Dataset:
+async def new_dataset(*events: MetadataEvent, objects: Any = None, refs: Any = None) -> Dataset:
     """A root dataset with those events, of the first of January."""
-    dataset = Dataset(objects or MemoryObjectStore(), MemoryRefStore())
+    dataset = Dataset(objects or MemoryObjectStore(), refs or MemoryRefStore())
     snapshot = DatasetSnapshot(DatasetAlias.from_text("cities"), DatasetKind.ROOT, events)
     blocks = blocks_from_snapshot(
         snapshot, dataset_id=new_dataset_id(bytes(32)), system_time=day(1), resolve_input=lambda _: None
