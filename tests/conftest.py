@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -75,6 +76,17 @@ def s3_place(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Location
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     return parse_s3_address(f"{s3_server.address}tests/{uuid.uuid4().hex}")
+
+
+def pytest_sessionstart() -> None:
+    """Thousands of tests and modules are made and none of it is garbage: looking through it takes seconds each time."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on what is made may be garbage; what was collected never is."""
+    gc.freeze()
+    gc.enable()
 
 
 def skips_are_failures() -> bool:

@@ -19,16 +19,16 @@ BAD_TOKEN = "ka_" + "0" * 58
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic YTpi", "Token x", "ka_" + "0" * 58])
 async def test_a_header_that_is_no_bearer_token_is_refused_everywhere(
-    server: Hosted, chain: ChainBuilder, header: str
+    shared: Hosted, shared_chain: ChainBuilder, header: str
 ) -> None:
-    for path in (server.path("open") + "/refs/head", "/info", "/accounts/me", "/platform/token/validate"):
-        answer = await server.ask("GET", path, headers={"Authorization": header})
+    for path in (shared.path("open") + "/refs/head", "/info", "/accounts/me", "/platform/token/validate"):
+        answer = await shared.ask("GET", path, headers={"Authorization": header})
         assert (answer.status, answer.text) == (400, "Invalid Bearer token header"), path
 
 
 @pytest.mark.parametrize("path", ["/system/health", "/system/ready", "/system/info"])
-async def test_those_who_watch_need_no_header_at_all(server: Hosted, path: str) -> None:
-    assert (await server.ask("GET", path, headers={"Authorization": "nonsense"})).status == 200
+async def test_those_who_watch_need_no_header_at_all(shared: Hosted, path: str) -> None:
+    assert (await shared.ask("GET", path, headers={"Authorization": "nonsense"})).status == 200
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ async def test_those_who_watch_need_no_header_at_all(server: Hosted, path: str) 
     ],
 )
 async def test_reading_and_writing_follow_the_table(
-    server: Hosted, chain: ChainBuilder, who: str | None, dataset: str, get: int, put: int
+    shared: Hosted, shared_chain: ChainBuilder, who: str | None, dataset: str, get: int, put: int
 ) -> None:
-    path = server.path(dataset)
-    answer = await server.ask("GET", path + "/refs/head", who=who)
+    path = shared.path(dataset)
+    answer = await shared.ask("GET", path + "/refs/head", who=who)
     assert answer.status == get
-    written = await server.ask("PUT", f"{path}/data/{hash_of(SMALL, chain)}", who=who, data=SMALL)
+    written = await shared.ask("PUT", f"{path}/data/{hash_of(SMALL, shared_chain)}", who=who, data=SMALL)
     assert written.status == put
     for refused in (answer, written):
         if refused.status in {403, 404}:
@@ -75,11 +75,11 @@ async def test_a_role_opens_a_private_dataset(
     assert (await server.ask("PUT", f"{path}/data/{hash_of(SMALL, chain)}", who="bob", data=SMALL)).status == put
 
 
-async def test_a_reading_token_of_the_owner_does_not_write(server: Hosted, chain: ChainBuilder) -> None:
-    token = await server.token("alice", Scope.DATASETS_READ)
-    path = f"{server.path('secret')}/data/{hash_of(SMALL, chain)}"
-    assert (await server.ask("GET", path, who=token)).status == 200
-    assert (await server.ask("PUT", path, who=token, data=SMALL)).status == 403
+async def test_a_reading_token_of_the_owner_does_not_write(shared: Hosted, shared_chain: ChainBuilder) -> None:
+    token = await shared.token("alice", Scope.DATASETS_READ)
+    path = f"{shared.path('secret')}/data/{hash_of(SMALL, shared_chain)}"
+    assert (await shared.ask("GET", path, who=token)).status == 200
+    assert (await shared.ask("PUT", path, who=token, data=SMALL)).status == 403
 
 
 async def test_a_token_bound_to_some_datasets_is_worth_nothing_at_others(server: Hosted, chain: ChainBuilder) -> None:
@@ -105,31 +105,33 @@ async def test_a_token_is_bound_to_a_dataset_under_whichever_name_it_is_asked_fo
             assert (await server.ask("GET", "/default/plain/refs/head", who=bound)).status == status
 
 
-async def test_an_administrators_token_administers_only_if_it_says_so(server: Hosted) -> None:
-    token = await server.token("root", Scope.DATASETS_MANAGE, Scope.ACCOUNTS_MANAGE)
-    assert (await server.ask("GET", "/system/mirrors", who=token)).status == 403
-    assert (await server.ask("GET", "/system/mirrors", who=await server.token("root", Scope.ADMIN))).status == 200
+async def test_an_administrators_token_administers_only_if_it_says_so(shared: Hosted) -> None:
+    token = await shared.token("root", Scope.DATASETS_MANAGE, Scope.ACCOUNTS_MANAGE)
+    assert (await shared.ask("GET", "/system/mirrors", who=token)).status == 403
+    assert (await shared.ask("GET", "/system/mirrors", who=await shared.token("root", Scope.ADMIN))).status == 200
 
 
-async def test_a_revoked_token_stops_counting_at_once(server: Hosted, chain: ChainBuilder) -> None:
-    token = await server.token("alice")
-    path = server.path("secret") + "/refs/head"
-    assert (await server.ask("GET", path, who=token)).status == 200
-    newest = (await server.catalog.tokens.list(server.accounts["alice"]))[-1]
-    await server.catalog.tokens.revoke(newest.id)
-    assert (await server.ask("GET", path, who=token)).status == 401
+async def test_a_revoked_token_stops_counting_at_once(shared: Hosted, shared_chain: ChainBuilder) -> None:
+    token = await shared.token("alice")
+    path = shared.path("secret") + "/refs/head"
+    assert (await shared.ask("GET", path, who=token)).status == 200
+    newest = (await shared.catalog.tokens.list(shared.accounts["alice"]))[-1]
+    await shared.catalog.tokens.revoke(newest.id)
+    assert (await shared.ask("GET", path, who=token)).status == 401
 
 
-async def test_an_expired_token_says_so(server: Hosted, chain: ChainBuilder) -> None:
-    token = await server.catalog.tokens.create(server.accounts["alice"], expires_at=1.0)
-    answer = await server.ask("GET", server.path("open") + "/refs/head", who=token)
+async def test_an_expired_token_says_so(shared: Hosted, shared_chain: ChainBuilder) -> None:
+    token = await shared.catalog.tokens.create(shared.accounts["alice"], expires_at=1.0)
+    answer = await shared.ask("GET", shared.path("open") + "/refs/head", who=token)
     assert (answer.status, answer.text) == (401, "Authentication token expired")
 
 
-async def test_answers_about_private_datasets_may_not_be_shared_by_caches(server: Hosted, chain: ChainBuilder) -> None:
+async def test_answers_about_private_datasets_may_not_be_shared_by_caches(
+    shared: Hosted, shared_chain: ChainBuilder
+) -> None:
     for dataset, expected in (("secret", "private"), ("open", "public")):
-        path = f"{server.path(dataset)}/data/{hash_of(SMALL, chain)}"
-        answer = await server.ask("GET", path, who="alice")
+        path = f"{shared.path(dataset)}/data/{hash_of(SMALL, shared_chain)}"
+        answer = await shared.ask("GET", path, who="alice")
         assert answer.headers["Cache-Control"].startswith(expected)
 
 

@@ -52,26 +52,26 @@ async def test_nobody_sees_or_ends_the_tokens_of_others(multi: Hosted) -> None:
 
 @pytest.mark.parametrize("scopes", [(Scope.DATASETS_MANAGE,), (Scope.DATASETS_PUSH, Scope.DATASETS_READ)])
 async def test_a_token_that_is_not_good_for_accounts_has_nothing_to_do_with_tokens(
-    multi: Hosted, scopes: tuple[Scope, ...]
+    shared_multi: Hosted, scopes: tuple[Scope, ...]
 ) -> None:
-    token = await multi.token("alice", *scopes)
-    assert (await multi.ask("GET", TOKENS, who=token)).status == 403
-    assert (await send(multi, "POST", TOKENS, {}, token)).status == 403
-    assert (await multi.ask("DELETE", f"{TOKENS}/x", who=token)).status == 403
-    assert (await send(multi, "POST", TOKENS, {}, None)).status == 401
+    token = await shared_multi.token("alice", *scopes)
+    assert (await shared_multi.ask("GET", TOKENS, who=token)).status == 403
+    assert (await send(shared_multi, "POST", TOKENS, {}, token)).status == 403
+    assert (await shared_multi.ask("DELETE", f"{TOKENS}/x", who=token)).status == 403
+    assert (await send(shared_multi, "POST", TOKENS, {}, None)).status == 401
 
 
 @pytest.mark.parametrize("scope", [scope for scope in Scope if scope is not Scope.ADMIN])
-async def test_no_token_gives_a_scope_that_it_does_not_have(multi: Hosted, scope: Scope) -> None:
-    own = await multi.token("alice", Scope.ACCOUNTS_MANAGE, Scope.DATASETS_READ)
-    made = await send(multi, "POST", TOKENS, {"scopes": [scope.value]}, own)
+async def test_no_token_gives_a_scope_that_it_does_not_have(shared_multi: Hosted, scope: Scope) -> None:
+    own = await shared_multi.token("alice", Scope.ACCOUNTS_MANAGE, Scope.DATASETS_READ)
+    made = await send(shared_multi, "POST", TOKENS, {"scopes": [scope.value]}, own)
     has_it = scope in {Scope.ACCOUNTS_MANAGE, Scope.DATASETS_READ}
     assert made.status == (201 if has_it else 403)
 
 
-async def test_only_administrators_give_the_scope_admin(multi: Hosted) -> None:
-    assert (await send(multi, "POST", TOKENS, {"scopes": ["admin"]}, "alice")).status == 403
-    assert (await send(multi, "POST", TOKENS, {"scopes": ["admin"]}, "root")).status == 201
+async def test_only_administrators_give_the_scope_admin(shared_multi: Hosted) -> None:
+    assert (await send(shared_multi, "POST", TOKENS, {"scopes": ["admin"]}, "alice")).status == 403
+    assert (await send(shared_multi, "POST", TOKENS, {"scopes": ["admin"]}, "root")).status == 201
 
 
 @pytest.mark.parametrize(
@@ -86,17 +86,19 @@ async def test_only_administrators_give_the_scope_admin(multi: Hosted) -> None:
         (["alice/net.w*"], 403),
     ],
 )
-async def test_a_bound_token_gives_none_for_other_datasets(multi: Hosted, datasets: list[str], status: int) -> None:
-    own = await multi.bound_token("alice", "alice/net.*")
-    assert (await send(multi, "POST", TOKENS, {"datasets": datasets}, own)).status == status
+async def test_a_bound_token_gives_none_for_other_datasets(
+    shared_multi: Hosted, datasets: list[str], status: int
+) -> None:
+    own = await shared_multi.bound_token("alice", "alice/net.*")
+    assert (await send(shared_multi, "POST", TOKENS, {"datasets": datasets}, own)).status == status
 
 
 @pytest.mark.parametrize(
     ("expires_in_s", "status"),
     [(1, 201), (366 * DAY_S, 201), (366 * DAY_S + 1, 400), (0, 400), (-1, 400), (None, 201), ("1", 400), (True, 400)],
 )
-async def test_a_token_lives_no_longer_than_is_allowed(multi: Hosted, expires_in_s: Any, status: int) -> None:
-    assert (await send(multi, "POST", TOKENS, {"expiresInS": expires_in_s})).status == status
+async def test_a_token_lives_no_longer_than_is_allowed(shared_multi: Hosted, expires_in_s: Any, status: int) -> None:
+    assert (await send(shared_multi, "POST", TOKENS, {"expiresInS": expires_in_s})).status == status
 
 
 @pytest.mark.parametrize(
@@ -146,8 +148,8 @@ async def test_a_long_list_of_accounts_is_read_in_parts(multi: Hosted) -> None:
 
 
 @pytest.mark.parametrize("limit", ["0", "1001", "x", "-1", "\u0661", "9" * 5_000])
-async def test_a_limit_that_is_none_is_refused(multi: Hosted, limit: str) -> None:
-    assert (await multi.ask("GET", f"/accounts?limit={limit}", who="root")).status == 400
+async def test_a_limit_that_is_none_is_refused(shared_multi: Hosted, limit: str) -> None:
+    assert (await shared_multi.ask("GET", f"/accounts?limit={limit}", who="root")).status == 400
 
 
 async def test_a_disabled_account_is_shut_out_at_once_and_let_in_again(multi: Hosted) -> None:
@@ -184,11 +186,11 @@ async def test_an_administrator_sees_and_ends_the_tokens_of_an_account(multi: Ho
         ("DELETE", "/accounts/alice/tokens/x", None),
     ],
 )
-async def test_others_have_nothing_to_do_with_accounts(multi: Hosted, method: str, path: str, body: Any) -> None:
-    reading = await multi.token("root", *(scope for scope in Scope if scope is not Scope.ADMIN))
+async def test_others_have_nothing_to_do_with_accounts(shared_multi: Hosted, method: str, path: str, body: Any) -> None:
+    reading = await shared_multi.token("root", *(scope for scope in Scope if scope is not Scope.ADMIN))
     for who, status in ((None, 401), ("alice", 403), (reading, 403)):
-        assert (await send(multi, method, path, body, who)).status == status
-    assert not (await multi.catalog.accounts.find(AccountName("alice"))).is_admin
+        assert (await send(shared_multi, method, path, body, who)).status == status
+    assert not (await shared_multi.catalog.accounts.find(AccountName("alice"))).is_admin
 
 
 @pytest.mark.parametrize(
@@ -209,15 +211,17 @@ async def test_others_have_nothing_to_do_with_accounts(multi: Hosted, method: st
         ("/accounts/a b", {"disabled": True}, 400),
     ],
 )
-async def test_what_may_not_be_said_of_an_account_is_refused(multi: Hosted, path: str, body: Any, status: int) -> None:
+async def test_what_may_not_be_said_of_an_account_is_refused(
+    shared_multi: Hosted, path: str, body: Any, status: int
+) -> None:
     method = "POST" if path == "/accounts" else "PATCH"
-    assert (await send(multi, method, path, body, "root")).status == status
-    assert len(await multi.catalog.accounts.list()) == 4
+    assert (await send(shared_multi, method, path, body, "root")).status == status
+    assert len(await shared_multi.catalog.accounts.list()) == 4
 
 
 @pytest.mark.parametrize("body", [{"accountName": "x", "password": 7_708_157}, {"accountName": "x", "extra": "770815"}])
-async def test_a_refused_body_is_not_repeated(multi: Hosted, body: dict[str, Any]) -> None:
-    answer = await send(multi, "POST", "/accounts", body, "root")
+async def test_a_refused_body_is_not_repeated(shared_multi: Hosted, body: dict[str, Any]) -> None:
+    answer = await send(shared_multi, "POST", "/accounts", body, "root")
     assert answer.status == 400
     assert "770815" not in answer.text
 

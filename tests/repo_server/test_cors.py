@@ -22,29 +22,31 @@ async def preflight(server: Hosted, path: str, method: str) -> Answer:
         ("/platform/token/device/authorization", "POST", "POST"),
     ],
 )
-async def test_a_preflight_is_told_what_the_path_allows(multi: Hosted, path: str, method: str, allowed: str) -> None:
-    answer = await preflight(multi, path, method)
+async def test_a_preflight_is_told_what_the_path_allows(
+    shared_multi: Hosted, path: str, method: str, allowed: str
+) -> None:
+    answer = await preflight(shared_multi, path, method)
     assert (answer.status, answer.headers["Access-Control-Allow-Methods"]) == (200, allowed)
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
 
 
 @pytest.mark.parametrize(("path", "method"), [("/alice/open/refs/head", "DELETE"), ("/v/login", "POST")])
-async def test_a_preflight_for_what_is_not_allowed_is_refused(multi: Hosted, path: str, method: str) -> None:
-    answer = await preflight(multi, path, method)
+async def test_a_preflight_for_what_is_not_allowed_is_refused(shared_multi: Hosted, path: str, method: str) -> None:
+    answer = await preflight(shared_multi, path, method)
     assert answer.status == 403
     assert not [name for name in answer.headers if name.startswith("Access-Control")]
 
 
-async def test_a_preflight_for_a_path_that_is_none_is_404(multi: Hosted) -> None:
-    assert (await preflight(multi, "/no/such/path/here", "GET")).status == 404
+async def test_a_preflight_for_a_path_that_is_none_is_404(shared_multi: Hosted) -> None:
+    assert (await preflight(shared_multi, "/no/such/path/here", "GET")).status == 404
 
 
-async def test_pages_and_forms_are_not_opened_to_other_origins(multi: Hosted) -> None:
-    await multi.add("open", a_chain())
-    login = await multi.ask("GET", "/v/login", headers=ORIGIN)
-    forged = await multi.ask("POST", "/v/logout", headers=ORIGIN)
-    listed = await multi.ask("GET", "/alice/open/reports", headers={**ORIGIN, "Accept": "text/html"})
+async def test_pages_and_forms_are_not_opened_to_other_origins(shared_multi: Hosted) -> None:
+    await shared_multi.add("open", a_chain())
+    login = await shared_multi.ask("GET", "/v/login", headers=ORIGIN)
+    forged = await shared_multi.ask("POST", "/v/logout", headers=ORIGIN)
+    listed = await shared_multi.ask("GET", "/alice/open/reports", headers={**ORIGIN, "Accept": "text/html"})
     assert [answer.status for answer in (login, forged, listed)] == [200, 403, 200]
     for answer in (login, forged, listed):
         assert "Access-Control-Allow-Origin" not in answer.headers
@@ -61,7 +63,7 @@ async def test_no_answer_lets_cookies_travel(multi: Hosted) -> None:
         assert answer.headers.get("Access-Control-Allow-Origin", "*") == "*"
 
 
-async def test_a_refusal_can_be_read_from_elsewhere_too(multi: Hosted) -> None:
-    answer = await multi.ask("GET", "/alice/nothing/reports", headers=ORIGIN)
+async def test_a_refusal_can_be_read_from_elsewhere_too(shared_multi: Hosted) -> None:
+    answer = await shared_multi.ask("GET", "/alice/nothing/reports", headers=ORIGIN)
     assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (404, "*")
     assert "X-Request-Id" in answer.headers["Access-Control-Expose-Headers"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import orjson
 import pytest
+import pytest_asyncio
 
 from repo_server.config import Tenancy
 from repo_server.routes import DATASET_ROUTES, IPFS_ROUTES, NODE_ROUTES
@@ -23,9 +23,13 @@ READING = [
 ]
 
 
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Hosted]:
-    async with hosted(tmp_path, Tenancy.MULTI, run_worker=False, ipfs_provider=True) as running:
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hosted]:
+    folder = tmp_path_factory.mktemp("server")
+    async with hosted(folder, Tenancy.MULTI, run_worker=False, ipfs_provider=True, writes_per_minute=0) as running:
         await running.add("open", a_chain())
         yield running
 

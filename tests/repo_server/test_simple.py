@@ -10,6 +10,16 @@ from tests.storage.chains import ChainBuilder
 ABSENT = "f1620" + "00" * 32
 
 
+@pytest.fixture
+def server(shared: Hosted) -> Hosted:
+    return shared
+
+
+@pytest.fixture
+def chain(shared_chain: ChainBuilder) -> ChainBuilder:
+    return shared_chain
+
+
 async def test_the_head_is_69_bytes_of_text(server: Hosted, chain: ChainBuilder) -> None:
     answer = await server.ask("GET", server.path("open") + "/refs/head")
     assert (answer.status, answer.text) == (200, str(chain.head))

@@ -59,14 +59,14 @@ async def knock(server: Hosted, path: str, who: str | None = None, **changed: st
     ],
 )
 async def test_the_handshake_is_answered_by_the_table(
-    server: Hosted, chain: ChainBuilder, who: str | None, dataset: str, pull: int, push: int
+    shared: Hosted, shared_chain: ChainBuilder, who: str | None, dataset: str, pull: int, push: int
 ) -> None:
-    prefix = "/alice" if server.settings.multi_tenant else ""
+    prefix = "/alice" if shared.settings.multi_tenant else ""
     for verb, expected in (("pull", pull), ("push", push)):
-        headers = {"x-odf-smtp-version": "1", **server.as_(who)}
+        headers = {"x-odf-smtp-version": "1", **shared.as_(who)}
         try:
-            url = f"{server.url}{prefix}/{dataset}/{verb}"
-            async with server.session.ws_connect(url, headers=headers) as socket:
+            url = f"{shared.url}{prefix}/{dataset}/{verb}"
+            async with shared.session.ws_connect(url, headers=headers) as socket:
                 status = 101
                 assert socket.protocol is None
         except aiohttp.WSServerHandshakeError as error:
@@ -74,39 +74,45 @@ async def test_the_handshake_is_answered_by_the_table(
         assert status == expected, verb
 
 
-async def test_a_new_dataset_needs_a_known_caller(server: Hosted) -> None:
-    answer = await knock(server, server.path("nothing") + "/push")
+async def test_a_new_dataset_needs_a_known_caller(shared: Hosted) -> None:
+    answer = await knock(shared, shared.path("nothing") + "/push")
     assert (answer.status, answer.body) == (401, b'{"message":"Unauthenticated"}')
 
 
-async def test_nobody_makes_datasets_under_the_name_of_another(multi: Hosted) -> None:
-    answer = await knock(multi, multi.path("nothing") + "/push", "bob")
+async def test_nobody_makes_datasets_under_the_name_of_another(shared_multi: Hosted) -> None:
+    answer = await knock(shared_multi, shared_multi.path("nothing") + "/push", "bob")
     assert (answer.status, answer.body) == (403, b'{"message":"Unauthorized"}')
 
 
-async def test_a_reading_token_makes_no_datasets(server: Hosted) -> None:
-    answer = await knock(server, server.path("nothing") + "/push", await server.token("alice", Scope.DATASETS_READ))
+async def test_a_reading_token_makes_no_datasets(shared: Hosted) -> None:
+    answer = await knock(shared, shared.path("nothing") + "/push", await shared.token("alice", Scope.DATASETS_READ))
     assert answer.status == 403
 
 
 @pytest.mark.parametrize("header", ["Connection", "Upgrade", "Sec-WebSocket-Version", "Sec-WebSocket-Key"])
-async def test_a_handshake_without_a_header_is_told_which(server: Hosted, chain: ChainBuilder, header: str) -> None:
-    answer = await knock(server, server.path("open") + "/pull", **{header: None})
+async def test_a_handshake_without_a_header_is_told_which(
+    shared: Hosted, shared_chain: ChainBuilder, header: str
+) -> None:
+    answer = await knock(shared, shared.path("open") + "/pull", **{header: None})
     assert answer.status == 400
     assert header.lower() in answer.text.lower()
 
 
 @pytest.mark.parametrize("version", [None, "", "x", "1.0", "-1", "\u0661", "1" * 5_000])
-async def test_a_version_that_is_no_number_is_refused(server: Hosted, chain: ChainBuilder, version: str | None) -> None:
-    answer = await knock(server, server.path("open") + "/pull", x_odf_smtp_version=version)
+async def test_a_version_that_is_no_number_is_refused(
+    shared: Hosted, shared_chain: ChainBuilder, version: str | None
+) -> None:
+    answer = await knock(shared, shared.path("open") + "/pull", x_odf_smtp_version=version)
     assert answer.status == 400
     assert "x-odf-smtp-version" in answer.text
 
 
-async def test_another_version_is_refused_after_the_caller_was_looked_at(server: Hosted, chain: ChainBuilder) -> None:
-    answer = await knock(server, server.path("open") + "/pull", x_odf_smtp_version="2")
+async def test_another_version_is_refused_after_the_caller_was_looked_at(
+    shared: Hosted, shared_chain: ChainBuilder
+) -> None:
+    answer = await knock(shared, shared.path("open") + "/pull", x_odf_smtp_version="2")
     assert (answer.status, answer.body) == (400, b'{"message":"Incompatible client version"}')
-    anonymous = await knock(server, server.path("nothing") + "/push", x_odf_smtp_version="2")
+    anonymous = await knock(shared, shared.path("nothing") + "/push", x_odf_smtp_version="2")
     assert anonymous.status == 401
 
 
@@ -205,16 +211,16 @@ async def test_pushing_to_the_dataset_of_another_is_refused(server: Hosted, chai
 
 @pytest.mark.parametrize("who", [None, "bob", "alice"])
 async def test_a_public_dataset_is_pulled_whole(
-    server: Hosted, chain: ChainBuilder, tmp_path: Path, who: str | None
+    shared: Hosted, shared_chain: ChainBuilder, tmp_path: Path, who: str | None
 ) -> None:
     repository = Repository.init(tmp_path / "mine")
     target = RepositoryTarget(repository, DatasetAlias.from_text("copy"))
-    token = None if who is None else server.tokens[who]
-    result = await pull_dataset(server.session, location(server, "open"), target, token=token)
-    assert result.new_head == chain.head
+    token = None if who is None else shared.tokens[who]
+    result = await pull_dataset(shared.session, location(shared, "open"), target, token=token)
+    assert result.new_head == shared_chain.head
     entry = await repository.find(DatasetAlias.from_text("copy"))
     assert await entry.dataset.missing_objects([]) == []
-    for name, content in chain.slices.items():
+    for name, content in shared_chain.slices.items():
         assert await entry.dataset.objects.read(f"data/{name}") == content
 
 

@@ -65,21 +65,21 @@ async def test_other_bytes_than_promised_leave_nothing(server: Hosted, chain: Ch
     assert await files_of(server) == before
 
 
-async def test_a_body_of_unknown_length_is_refused(server: Hosted, chain: ChainBuilder) -> None:
+async def test_a_body_of_unknown_length_is_refused(shared: Hosted, shared_chain: ChainBuilder) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         yield CONTENT
 
-    url = f"{server.url}{server.path('open')}/data/{NAME}"
-    async with server.session.put(url, data=chunks(), headers=server.as_("alice")) as response:
+    url = f"{shared.url}{shared.path('open')}/data/{NAME}"
+    async with shared.session.put(url, data=chunks(), headers=shared.as_("alice")) as response:
         assert response.status == 400
         assert response.content_type == "text/plain"
 
 
-async def test_a_packed_body_is_refused_and_not_unpacked(server: Hosted, chain: ChainBuilder) -> None:
-    path, headers = f"{server.path('open')}/data/{NAME}", {"Content-Encoding": "gzip"}
-    answer = await server.ask("PUT", path, who="alice", data=gzip.compress(CONTENT), headers=headers)
+async def test_a_packed_body_is_refused_and_not_unpacked(shared: Hosted, shared_chain: ChainBuilder) -> None:
+    path, headers = f"{shared.path('open')}/data/{NAME}", {"Content-Encoding": "gzip"}
+    answer = await shared.ask("PUT", path, who="alice", data=gzip.compress(CONTENT), headers=headers)
     assert answer.status == 415
-    assert str(NAME) not in await files_of(server)
+    assert str(NAME) not in await files_of(shared)
 
 
 @pytest.mark.parametrize(("size_max", "status"), [(len(CONTENT), 200), (len(CONTENT) - 1, 413)])
@@ -175,21 +175,21 @@ async def test_an_upload_that_is_given_up_is_gone(server: Hosted, chain: ChainBu
 
 
 @pytest.mark.parametrize("who", [None, "bob"])
-async def test_only_writers_may_upload(server: Hosted, chain: ChainBuilder, who: str | None) -> None:
-    place = await begin(server)
-    path, headers = f"{server.path('open')}/uploads/data/{NAME}", {"Upload-Length": "1"}
-    assert (await server.ask("POST", path, who=who, headers=headers)).status == 403
+async def test_only_writers_may_upload(shared: Hosted, shared_chain: ChainBuilder, who: str | None) -> None:
+    place = await begin(shared)
+    path, headers = f"{shared.path('open')}/uploads/data/{NAME}", {"Upload-Length": "1"}
+    assert (await shared.ask("POST", path, who=who, headers=headers)).status == 403
     for method in ("HEAD", "PATCH", "DELETE"):
-        assert (await server.ask(method, place, who=who, headers={"Upload-Offset": "0"})).status == 403
+        assert (await shared.ask(method, place, who=who, headers={"Upload-Offset": "0"})).status == 403
 
 
 @pytest.mark.parametrize("length", ["", "-1", "x", "1e3", "9" * 30, "\u0661"])
-async def test_a_length_that_is_none_is_refused(server: Hosted, chain: ChainBuilder, length: str) -> None:
-    path = f"{server.path('open')}/uploads/data/{NAME}"
-    assert (await server.ask("POST", path, who="alice", headers={"Upload-Length": length})).status == 400
+async def test_a_length_that_is_none_is_refused(shared: Hosted, shared_chain: ChainBuilder, length: str) -> None:
+    path = f"{shared.path('open')}/uploads/data/{NAME}"
+    assert (await shared.ask("POST", path, who="alice", headers={"Upload-Length": length})).status == 400
 
 
 @pytest.mark.parametrize("upload", ["x", "..", "0" * 16, ".pending-0", "%2e%2e%2frefs%2fhead"])
-async def test_an_upload_that_does_not_exist_is_404(server: Hosted, chain: ChainBuilder, upload: str) -> None:
-    answer = await server.ask("GET", f"{server.path('open')}/uploads/{upload}", who="alice")
+async def test_an_upload_that_does_not_exist_is_404(shared: Hosted, shared_chain: ChainBuilder, upload: str) -> None:
+    answer = await shared.ask("GET", f"{shared.path('open')}/uploads/{upload}", who="alice")
     assert answer.status in {404, 405}
