@@ -28,7 +28,8 @@ from catalog.tables import (
     schedules,
     watches,
 )
-from catalog.verification_tables import alerts, attestations, gates, webhooks
+from catalog.verification_tables import attestations, gates
+from catalog.webhook_tables import webhooks
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 
@@ -36,13 +37,13 @@ _COUNTED: Final[dict[str, Table]] = {
     "roles": grants,
     "schedules": schedules,
     "gate": gates,
-    "alert": webhooks,
+    "webhooks": webhooks,
     "reports": reports,
     "attestations": attestations,
     "ipnsName": ipns_records,
 }
 _FORGOTTEN: Final = (
-    transfer_offers, schedules, jobs, watches, gates, webhooks, alerts, reports, ingest_plans, reflog, ipfs_contents,
+    transfer_offers, schedules, jobs, watches, gates, webhooks, reports, ingest_plans, reflog, ipfs_contents,
     ipfs_nodes, ipfs_trees, ipns_records, dataset_facts, dataset_blocks, dataset_inputs, grants,
 )  # fmt: skip
 

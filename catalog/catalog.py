@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 from catalog.account_ends import AccountEnds
 from catalog.accounts import Accounts
-from catalog.alerts import Alerts
 from catalog.attempts import Attempts
 from catalog.attestations import AttestationKeys, Attestations
 from catalog.audit import Audit
@@ -44,6 +43,9 @@ from catalog.tokens import Tokens
 from catalog.tombstones import Tombstones
 from catalog.transfer_offers import TransferOffers
 from catalog.watches import Watches
+from catalog.webhook_deliveries import WebhookDeliveries
+from catalog.webhook_turns import WebhookTurns
+from catalog.webhooks import Webhooks
 
 
 class Catalog:
@@ -76,7 +78,9 @@ class Catalog:
         self.schedules = Schedules(database, now)
         self.attestations = Attestations(database)
         self.gates = Gates(database)
-        self.alerts = Alerts(database, now)
+        self.webhooks = Webhooks(database, now)
+        self.webhook_turns = WebhookTurns(database, now)
+        self.webhook_deliveries = WebhookDeliveries(database)
         self.standings = Standings(database, now)
         self.attestation_keys = AttestationKeys(database, now)
         self.watches = Watches(database, now)

@@ -20,6 +20,7 @@ from catalog.event_tables import events
 from catalog.tables import datasets
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
+from opendatafabric.errors import NotFound
 
 READ_AT_ONCE: Final = 500
 """So many events are read in one question."""
@@ -80,6 +81,18 @@ class Events:
         query = select(events).where(events.c.id > number).order_by(events.c.id).limit(count)
         async with self._database.reading() as connection:
             return [_event(row) for row in await connection.execute(query)]
+
+    async def find(self, number: int) -> Event:
+        """The one of that number.
+
+        Raises:
+            NotFound: there is none, or not any more.
+        """
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(events).where(events.c.id == number))).first()
+        if row is None:
+            raise NotFound("there is no such event", hint="those that are too old are forgotten")
+        return _event(row)
 
     async def clear(self, *, older_than_s: float) -> None:
         """Forget what is that old."""

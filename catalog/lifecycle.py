@@ -171,6 +171,7 @@ class Lifecycle:
         except DatasetNotFound:
             await self._stones.withdraw(stone)
             raise
+        await self._catalog.dataset_facts.forget(stone.dataset_id)
         await self._catalog.belongings.suspend(stone.dataset_id)
         await self._stones.settle(stone)
 

@@ -46,21 +46,3 @@ promotions: Final = Table(
     Column("expected_head", String),
     Column("new_head", String, nullable=False),
 )
-
-webhooks: Final = Table(
-    "webhooks",
-    METADATA,
-    Column("dataset_id", String, primary_key=True),
-    Column("url", String, nullable=False),
-    Column("foreign", Integer, nullable=False),
-)
-
-alerts: Final = Table(
-    "alerts",
-    METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("dataset_id", String, nullable=False),
-    Column("body", LargeBinary, nullable=False),
-    Column("due_at", Float, nullable=False, index=True),
-    Column("attempts", Integer, nullable=False),
-)

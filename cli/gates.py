@@ -50,9 +50,7 @@ def promote_job(settings: Settings, repository: DatasetRepository, catalog: Cata
         versions = {"spark": other_sparks(settings)}
         return Replay(readable(find, may_read), engine, elsewhere=settings.engines_elsewhere, other_versions=versions)
 
-    room = ReportRoom(
-        catalog.reports, settings.reports_kept, attester_of(settings, catalog), catalog.alerts, catalog.events
-    )
+    room = ReportRoom(catalog.reports, settings.reports_kept, attester_of(settings, catalog), catalog.events)
     return PromoteJob(repository, catalog.gates, room, replay_of)
 
 

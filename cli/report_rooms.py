@@ -37,7 +37,7 @@ async def report_room(
         return
     async with open_catalog(settings.database_url) as catalog:
         attester = required_attester(settings, catalog) if attest else None
-        yield ReportRoom(catalog.reports, settings.reports_kept, attester, catalog.alerts, catalog.events)
+        yield ReportRoom(catalog.reports, settings.reports_kept, attester, catalog.events)
 
 
 def is_in(repository: str, location: str) -> bool:

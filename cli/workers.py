@@ -25,7 +25,6 @@ from repo_server.config import Settings, allowed_variables
 from repo_server.ingesting import ForeignEngine, other_sparks
 from repo_server.logs import redacted, start_logging
 from storage.repositories import DatasetRepository
-from verify.alerting import Alerting
 from verify.audited_jobs import audited
 from verify.lookout import Lookout
 from verify.metered_jobs import metered
@@ -65,8 +64,7 @@ async def run_worker(
                 await lookout.look()
                 await worker.run_all_due()
             else:
-                beside = (lookout.look_for_ever(), Alerting(catalog.alerts).tell_for_ever())
-                await _run_until(stop, worker, beside, grace_s=settings.stop_s)
+                await _run_until(stop, worker, (lookout.look_for_ever(),), grace_s=settings.stop_s)
             LOG.info("stopping")
 
 
@@ -93,7 +91,7 @@ def _kinds(
     attester = attester_of(settings, catalog)
     if attester is None:
         LOG.warning("verdicts are not signed: no place for the key is known (ODF_ATTESTATION_KEY_FILE)")
-    room = ReportRoom(catalog.reports, settings.reports_kept, attester, catalog.alerts, catalog.events)
+    room = ReportRoom(catalog.reports, settings.reports_kept, attester, catalog.events)
     engine, notes = ForeignEngine(settings), notes_folder()
     versions = {"spark": other_sparks(settings)}
     verifying = VerifyJob(repository, engine, room, settings.engines_elsewhere, versions, notes)

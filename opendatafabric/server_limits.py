@@ -39,3 +39,21 @@ HEAD_SIGNATURES_MAX: Final = 1_000
 
 IDEMPOTENCY_KEYS_MAX: Final = 10_000
 """Idempotency keys of one account in a day: one every nine seconds."""
+
+ACCOUNT_WEBHOOKS_MAX: Final = 100
+"""Webhooks that one account has made: each is looked at for every event."""
+
+WEBHOOK_URL_CHARS_MAX: Final = 2_000
+"""Longest address of a webhook; those of chat services have some hundred."""
+
+WEBHOOK_BODY_BYTES_MAX: Final = 64 * 1024
+"""Longest event that is told to webhooks, as CloudEvents asks of those who pass events on; ours have under 3 KiB."""
+
+WEBHOOK_SECONDS_MAX: Final = 20
+"""Longest wait for the receiver of a webhook: one that has more to do answers 202 first."""
+
+WEBHOOK_RETRY_AFTER_S_MAX: Final = 86_400
+"""Longest wait that the receiver of a webhook may ask for: a day."""
+
+WEBHOOK_DELIVERIES_KEPT: Final = 100
+"""Attempts that are kept of each webhook; the oldest go first."""

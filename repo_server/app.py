@@ -53,6 +53,7 @@ from repo_server.services import SERVICES, Services
 from repo_server.sweeping import collect_for_ever, sweep_for_ever
 from repo_server.tracing import trace_requests
 from repo_server.upstream import Upstream, upstream_of
+from repo_server.webhooks.at_server import tell_webhooks_for_ever
 from storage.ipfs.access import IpfsAccess
 from storage.ipfs.node_place import NodePlace
 from storage.local.derived import LocalDerivedStore
@@ -300,6 +301,8 @@ async def _in_background(services: Services) -> AsyncIterator[None]:
         tasks.append(asyncio.create_task(services.mirrors.run_for_ever()))
     if services.worker is not None:
         tasks.append(asyncio.create_task(services.worker.run_for_ever()))
+    if services.settings.run_webhooks:
+        tasks.append(asyncio.create_task(tell_webhooks_for_ever(services)))
     if services.settings.scrub_interval_s:
         tasks.append(asyncio.create_task(_scrubbing(services).run_for_ever()))
     publishing = [] if services.publisher is None else [asyncio.create_task(services.publisher.run())]

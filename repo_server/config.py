@@ -20,6 +20,7 @@ from pipeline.cluster import LOCAL_MASTER, check_master
 from pipeline.engine_contract.elsewhere import EnginesElsewhere, parse_engine_place
 from pipeline.worker_place import WorkerOptions
 from repo_server.account_settings import AccountSettings
+from repo_server.event_settings import EventSettings
 from repo_server.lifecycle_settings import LifecycleSettings
 from repo_server.limit_settings import LimitSettings
 from repo_server.login_settings import LoginSettings
@@ -48,7 +49,9 @@ class MetricsAccess(Enum):
 Place = Annotated[Path | S3Location | NodePlace, NoDecode, BeforeValidator(place)]
 
 
-class Settings(AccountSettings, LoginSettings, LimitSettings, LifecycleSettings, QuerySettings, PageSettings):
+class Settings(
+    AccountSettings, LoginSettings, LimitSettings, LifecycleSettings, QuerySettings, PageSettings, EventSettings
+):
     """Settings by name; each may be given as ``ODF_<NAME>`` in the environment."""
 
     model_config = SettingsConfigDict(env_prefix="ODF_", frozen=True, extra="ignore")
@@ -225,10 +228,6 @@ class Settings(AccountSettings, LoginSettings, LimitSettings, LifecycleSettings,
     source_variables: Annotated[tuple[str, ...], NoDecode, BeforeValidator(words)] = Field(
         (), description="names of variables that sources polled by the worker may use, parted by blanks"
     )
-    events_kept_s: float = Field(
-        2_592_000, gt=0, description="how long what happened to datasets is told to those who come back, in seconds"
-    )
-    listeners_at_once: int = Field(2_000, gt=0, description="clients that listen to events; more are answered 503")
     tracing: bool = Field(
         False, description="trace requests by OpenTelemetry; its own variables (OTEL_…) say where spans go"
     )

@@ -8,6 +8,7 @@ from catalog.catalog import Catalog
 from catalog.standings import StandingTotals
 from repo_server.job_metrics import JobCollector
 from repo_server.mirror_states import lag_s
+from repo_server.webhook_metrics import WebhookMetrics
 from storage.scrub import Scrubbed
 from storage.wrappers.measured import StoreMetrics
 
@@ -55,6 +56,7 @@ class Metrics:
         self._replays = Gauge(
             "odf_replays_last_hour", "Reports for which derivatives were computed again.", registry=self.registry
         )
+        self.webhooks = WebhookMetrics(self.registry)
         self._scrubbed = Counter("odf_scrub_bytes", "Bytes read again by scrubbing.", registry=self.registry)
         self._damages = Counter(
             "odf_scrub_damages", "Damaged or missing files that scrubbing found.", registry=self.registry
@@ -85,6 +87,7 @@ class Metrics:
         self._scrub_end.set((await catalog.scrubs.state()).last_end_at or 0)
         self._jobs.totals = await catalog.job_totals.by_kind()
         self._show_standings(await catalog.standings.totals())
+        self.webhooks.show(await catalog.webhooks.counts())
         for gauge in self._mirrors.values():
             gauge.clear()
         for mirror in await catalog.mirrors.list():

@@ -57,6 +57,7 @@ from repo_server.repeating import Repeats, once
 from repo_server.role_routes import ROLE_ROUTES
 from repo_server.route import SERVED, Handler, Served
 from repo_server.route import Route as Route  # noqa: PLC0414  with the table it is asked for
+from repo_server.webhook_routes import ACCOUNT_WEBHOOK_ROUTES, DATASET_WEBHOOK_ROUTES
 
 _SENDING: Final = OfDataset(Access.WRITE, pending=True)
 _SENDING_FILES: Final = OfNode(Who.ACCOUNT, Scope.DATASETS_PUSH)
@@ -67,6 +68,7 @@ NODE_ROUTES: Final = (
     *HOME_ROUTES,
     *LOGIN_ROUTES,
     Route("GET", "/info", datasets.get_info, "whether datasets lie under accounts", ANYONE),
+    *ACCOUNT_WEBHOOK_ROUTES,
     *ACCOUNT_ROUTES,
     Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id", ANYONE),
     *QUERY_ROUTES,
@@ -173,6 +175,7 @@ DATASET_ROUTES: Final = (
     Route("GET", "/alert", alerts.get_alert, "who is told when the verdict changes", Access.MAINTAIN),
     Route("PUT", "/alert", alerts.put_alert, "tell that address when it changes", Access.MAINTAIN),
     Route("DELETE", "/alert", alerts.delete_alert, "tell nobody", Access.MAINTAIN),
+    *DATASET_WEBHOOK_ROUTES,
     Route(
         "POST", "/verify", verification.post_verify, "have the dataset verified now", Access.WRITE, repeats=Repeats.KEPT
     ),

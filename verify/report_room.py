@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from catalog.alerts import Alerts
 from catalog.events import Events, EventType
 from catalog.reports import KeptReport, Reports, expendable
 from opendatafabric.did import DatasetId
@@ -18,7 +17,6 @@ from opendatafabric.layout import REPORTS, parse_key, report_key
 from opendatafabric.multihash import Multihash, physical_hash
 from opendatafabric.report_limits import REPORT_BYTES_MAX
 from storage.protocols import ObjectReader, ObjectStore
-from verify.alerting import change_told
 from verify.attestation.signing import Attester
 from verify.report import Verdict
 from verify.report_making import Known
@@ -29,14 +27,12 @@ from verify.report_record import ReportRecord, parse_report
 class ReportRoom:
     """Reports of the datasets of one repository; of each the last ``keep_last`` and every change of the verdict.
 
-    With an ``attester`` those that are kept are signed; ``alerts`` and ``events`` are told when one says another
-    verdict.
+    With an ``attester`` those that are kept are signed; ``events`` are told when one says another verdict.
     """
 
     listed: Reports
     keep_last: int
     attester: Attester | None = None
-    alerts: Alerts | None = None
     events: Events | None = None
 
     async def keep(self, store: ObjectStore, record: ReportRecord) -> Multihash | None:
@@ -52,11 +48,9 @@ class ReportRoom:
         kept = kept_report(report_hash, record)
         before = await self.listed.last(kept.dataset_id)
         await self.listed.add(kept)
-        told = change_told(record.alias, before, kept)
-        if told is not None and self.alerts is not None:
-            await self.alerts.tell(kept.dataset_id, told)
+        told = change_told(before, kept)
         if told is not None and self.events is not None:
-            await self.events.note(EventType.VERDICT_CHANGED, kept.dataset_id, _of_event(told))
+            await self.events.note(EventType.VERDICT_CHANGED, kept.dataset_id, told)
         await self._clear(store, kept.dataset_id)
         return report_hash
 
@@ -77,8 +71,14 @@ class ReportRoom:
             await store.delete(report_key(each))
 
 
-def _of_event(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: told[name] for name in ("head", "verdict", "verdictBefore", "report")}
+def change_told(before: KeptReport | None, report: KeptReport) -> dict[str, Any] | None:
+    """What is told of a new report; ``None`` when it says what the one before said. The first one counts as a change
+    unless it says that all is well."""
+    old = None if before is None else before.verdict
+    if report.verdict == old or (old is None and report.verdict == "valid"):
+        return None
+    head = None if report.head is None else str(report.head)
+    return {"head": head, "verdict": report.verdict, "verdictBefore": old, "report": str(report.hash)}
 
 
 async def read_report(reader: ObjectReader, report_hash: Multihash) -> bytes:

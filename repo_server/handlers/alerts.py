@@ -1,22 +1,21 @@
-"""Who is told when the verdict on a dataset changes: set by those who may write it."""
+"""Who is told when the verdict on a dataset changes: a webhook of the dataset that has an address of its own."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Final
 
 from aiohttp import web
 from typing_extensions import TypedDict
-from yarl import URL
 
-from catalog.alerts import Webhook
-from opendatafabric.errors import MalformedInput, NotFound
-from repo_server.body import read_json
+from catalog.events import EventType
+from opendatafabric.errors import NotFound
+from repo_server.body_forms import JsonBody, read_body
 from repo_server.gate import VISIT, Visit
 from repo_server.openapi.described import JSON, Body, Tag, describes, empty, json
 from repo_server.problems import json_response
-
-_URL_CHARS_MAX: Final = 2_000
+from repo_server.webhook_states import plain_webhook
+from repo_server.webhooks.wishes import Asker, new_webhook
 
 
 class AlertState(TypedDict):
@@ -26,7 +25,7 @@ class AlertState(TypedDict):
     publicOnly: bool
 
 
-class AlertWanted(TypedDict):
+class AlertWanted(JsonBody):
     """The address to tell."""
 
     url: str
@@ -44,11 +43,17 @@ async def get_alert(request: web.Request) -> web.StreamResponse:
 async def put_alert(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/alert``. Unless an administrator gives it, the address must be a public one."""
     found = request[VISIT]
-    body = await read_json(request, found.services.settings)
-    url = _checked(body)
-    account = found.caller.account
-    webhook = Webhook(url, foreign=account is None or not account.is_admin)
-    await found.services.catalog.alerts.set(found.dataset.entry.id, webhook)
+    url, account = (await read_body(request, AlertWanted)).url, found.caller.account
+    assert account is not None  # nobody else is let through
+    new = new_webhook(
+        Asker(account, found.services.settings),
+        url,
+        dataset_id=found.dataset.entry.id,
+        events=(EventType.VERDICT_CHANGED.value,),
+        own=False,
+        with_secret=False,
+    )
+    await found.services.catalog.webhooks.add(replace(new, is_alert=True))
     return json_response(await _plain(found))
 
 
@@ -56,25 +61,15 @@ async def put_alert(request: web.Request) -> web.StreamResponse:
 async def delete_alert(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/alert``."""
     found = request[VISIT]
-    await found.services.catalog.alerts.remove(found.dataset.entry.id)
+    webhook = await found.services.catalog.webhooks.alert_of(found.dataset.entry.id)
+    if webhook is not None:
+        await found.services.catalog.webhooks.remove(webhook)
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
-def _checked(body: dict[str, object]) -> str:
-    url = body.get("url")
-    if set(body) != {"url"} or not isinstance(url, str) or len(url) > _URL_CHARS_MAX:
-        raise MalformedInput("an alert has the one field 'url'", expected='{"url": "https://…"}')
-    try:
-        parsed = URL(url)
-    except ValueError:
-        parsed = URL()
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise MalformedInput("an alert goes to a web address", expected="https://…")
-    return url
-
-
 async def _plain(found: Visit) -> AlertState:
-    webhook = await found.services.catalog.alerts.find(found.dataset.entry.id)
+    webhook = await found.services.catalog.webhooks.alert_of(found.dataset.entry.id)
     if webhook is None:
         raise NotFound("nobody is told of this dataset", hint="PUT …/alert")
-    return {"host": URL(webhook.url).host, "publicOnly": webhook.foreign}
+    told = plain_webhook(webhook)
+    return {"host": told["host"], "publicOnly": told["publicOnly"]}

@@ -12,13 +12,13 @@ from typing import Final
 import orjson
 from aiohttp import web
 
-from catalog.events import Event, EventType
-from catalog.permissions import Access
+from catalog.events import Event
 from opendatafabric.errors import MalformedIdentifier, MalformedInput
 from opendatafabric.names import AccountName
 from repo_server.event_states import told_event
 from repo_server.event_stream import ALIVE_EVERY_S, STREAM_S_MAX, WAITING, stream_of
-from repo_server.gate import VISIT, access_of, caller_again
+from repo_server.gate import VISIT, caller_again
+from repo_server.hearing import may_hear
 from repo_server.http_errors import ServerBusy
 from repo_server.identity import Caller
 from repo_server.openapi.described import STRING, Answer, Parameter, Tag, describes
@@ -40,7 +40,7 @@ async def get_events(request: web.Request) -> web.StreamResponse:
 
     async def wanted(event: Event, caller: Caller) -> bool:
         of_account = account is None or (event.alias or "").lower().startswith(f"{account.folded}/")
-        return of_account and await _may_hear(services, event, caller)
+        return of_account and await may_hear(services, event, caller)
 
     return await _send(request, services, wanted)
 
@@ -52,16 +52,9 @@ async def get_dataset_events(request: web.Request) -> web.StreamResponse:
     dataset_id = found.dataset.entry.id
 
     async def wanted(event: Event, caller: Caller) -> bool:
-        return event.dataset_id == dataset_id and await _may_hear(found.services, event, caller, named=True)
+        return event.dataset_id == dataset_id and await may_hear(found.services, event, caller, named=True)
 
     return await _send(request, found.services, wanted)
-
-
-async def _may_hear(services: Services, event: Event, caller: Caller, *, named: bool = False) -> bool:
-    if event.type is EventType.GONE:
-        return event.public
-    hosted = await services.directory.find(event.dataset_id)
-    return hosted is not None and await access_of(services, hosted, caller, named=named) >= Access.READ
 
 
 async def _send(request: web.Request, services: Services, wanted: Wanted) -> web.StreamResponse:

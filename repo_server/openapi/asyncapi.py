@@ -1,5 +1,5 @@
 """The AsyncAPI document (3.0) of a server: what is no exchange of request and answer, the conversations of the smart
-protocol over WebSockets and the streams of server-sent events."""
+protocol over WebSockets, the streams of server-sent events, and what is sent to webhooks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from typing import Any, Final
 from yarl import URL
 
 from catalog.events import EventType
-from repo_server.event_states import ToldEvent
+from repo_server.event_states import TEST_TYPE, ToldEvent
+from repo_server.openapi.described import STRING
 from repo_server.openapi.document import operation_id, plain_path
 from repo_server.openapi.parameters import path_parameter
 from repo_server.openapi.schemas import Components
 from repo_server.route import Served
 from repo_server.run_states import RunState
+from repo_server.webhooks.message_signatures import EVENT_TYPE
 from sync.smart import messages
 
 VERSION: Final = "3.0.0"
@@ -72,12 +74,16 @@ TALKS: Final[Mapping[str, Talk]] = {
 """By the path of the route."""
 
 
+_WEBHOOKS: Final = "webhooks"
+
+
 @lru_cache(4)
 def asyncapi_document(routes: tuple[Served, ...], base_url: str, software: str) -> dict[str, Any]:
     """The document of a server that has ``routes`` and is called ``base_url``."""
     components = Components()
     talks = [(each, TALKS[each.route.path]) for each in routes if each.route.path in TALKS]
     channels = {_name(each): _channel(each, talk, components) for each, talk in talks}
+    channels[_WEBHOOKS] = _webhooks(components)
     components.schemas["MetadataBlocksBatch"]["properties"]["payload"] = _PAYLOAD
     address = URL(base_url or "http://localhost")
     return {
@@ -86,7 +92,8 @@ def asyncapi_document(routes: tuple[Served, ...], base_url: str, software: str) 
         "defaultContentType": "application/json",
         "servers": {"here": {"host": address.authority, "protocol": address.scheme}},
         "channels": channels,
-        "operations": {name: each for served, talk in talks for name, each in _operations(served, talk)},
+        "operations": {name: each for served, talk in talks for name, each in _operations(served, talk)}
+        | {"sendToWebhooks": _operation("send", _WEBHOOKS, channels[_WEBHOOKS]["messages"])},
         "components": {"schemas": dict(sorted(components.schemas.items()))},
     }
 
@@ -115,9 +122,32 @@ def _operations(served: Served, talk: Talk) -> Iterable[tuple[str, dict[str, Any
         if names:
             yield (
                 f"{action}On{channel[0].upper()}{channel[1:]}",
-                {
-                    "action": action,
-                    "channel": {"$ref": f"#/channels/{channel}"},
-                    "messages": [{"$ref": f"#/channels/{channel}/messages/{name}"} for name in names],
-                },
+                _operation(action, channel, names),
             )
+
+
+def _operation(action: str, channel: str, names: Iterable[str]) -> dict[str, Any]:
+    return {
+        "action": action,
+        "channel": {"$ref": f"#/channels/{channel}"},
+        "messages": [{"$ref": f"#/channels/{channel}/messages/{name}"} for name in names],
+    }
+
+
+def _webhooks(components: Components) -> dict[str, Any]:
+    """Where receivers are is theirs to say: the channel has no address."""
+    headers = dict.fromkeys(("Content-Digest", "Signature-Input", "Signature"), STRING)
+    return {
+        "address": None,
+        "title": "what happens, sent to webhooks and signed (RFC 9421)",
+        "messages": {
+            name: {
+                "name": name,
+                "contentType": EVENT_TYPE,
+                "headers": {"type": "object", "properties": headers},
+                "payload": components.schema(ToldEvent),
+            }
+            for name in (*(each.value for each in EventType), TEST_TYPE)
+        },
+        "bindings": {"http": {}},
+    }

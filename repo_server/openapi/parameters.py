@@ -49,6 +49,8 @@ PATH_PARAMETERS: Final[Mapping[str, PathParameter]] = {
     "token": PathParameter("the upload token that `prepare` gave", {"type": "string"}, "e30="),
     "code": PathParameter("the code of an error", {"enum": sorted(ERROR_TYPES)}, "ref-conflict"),
     "schema": PathParameter("the file of a schema", {"enum": [SCHEMA_NAME]}, SCHEMA_NAME),
+    "webhook": PathParameter("the id of a webhook", {"type": "string"}, "8c5e3a52-7c1e-4a53-a8a4-0c6f3b0e9d11"),
+    "delivery": PathParameter("the number of a delivery", {"type": "string"}, "1"),
     "publisher": PathParameter("the id of a publisher", {"type": "string"}, "8c5e3a52-7c1e-4a53-a8a4-0c6f3b0e9d11"),
     "cid": PathParameter("a CID of IPFS", {"type": "string"}, "bafkqaaa"),
     "path": PathParameter("a path below a folder", {"type": "string"}, "refs/head"),

@@ -122,6 +122,16 @@ DATASET_PROBES: Final[Mapping[str, Probe]] = {
     "GET /alert": Probe("maintain", 404, says="nobody is told"),
     "PUT /alert": Probe("maintain", 400, headers=_JSON, body=_WRONG),
     "DELETE /alert": Probe("maintain", 204),
+    "GET /webhooks": Probe("maintain", 200),
+    "POST /webhooks": Probe("maintain", 400, headers=_JSON, body=_WRONG),
+    "GET /webhooks/{webhook}": Probe("maintain", 404, "/webhooks/none", says="webhook"),
+    "PATCH /webhooks/{webhook}": Probe("maintain", 404, "/webhooks/none", headers=_JSON, body=_WRONG, says="webhook"),
+    "DELETE /webhooks/{webhook}": Probe("maintain", 404, "/webhooks/none", says="webhook"),
+    "GET /webhooks/{webhook}/deliveries": Probe("maintain", 404, "/webhooks/none/deliveries", says="webhook"),
+    "POST /webhooks/{webhook}/test": Probe("maintain", 404, "/webhooks/none/test", says="webhook"),
+    "POST /webhooks/{webhook}/deliveries/{delivery}": Probe(
+        "maintain", 404, "/webhooks/none/deliveries/1", says="webhook"
+    ),
     "POST /verify": Probe("write", 202),
     "GET /verify": Probe("read", 200),
     "GET /verify/{run}": Probe("read", 404, "/verify/x", says="called by its number"),
@@ -181,6 +191,16 @@ NODE_PROBES: Final[Mapping[str, Probe]] = {
     "GET /accounts/me/tokens": Probe("managing", 200),
     "POST /accounts/me/tokens": Probe("managing", 400, headers=_JSON, body=_WRONG),
     "DELETE /accounts/me/tokens/{token_id}": Probe("managing", 404, "/accounts/me/tokens/none"),
+    "GET /accounts/me/webhooks": Probe("managing", 200),
+    "POST /accounts/me/webhooks": Probe("managing", 400, headers=_JSON, body=_WRONG),
+    "GET /accounts/me/webhooks/{webhook}": Probe("managing", 404, "/accounts/me/webhooks/none"),
+    "PATCH /accounts/me/webhooks/{webhook}": Probe("managing", 404, "/accounts/me/webhooks/none"),
+    "DELETE /accounts/me/webhooks/{webhook}": Probe("managing", 404, "/accounts/me/webhooks/none"),
+    "GET /accounts/me/webhooks/{webhook}/deliveries": Probe("managing", 404, "/accounts/me/webhooks/none/deliveries"),
+    "POST /accounts/me/webhooks/{webhook}/test": Probe("managing", 404, "/accounts/me/webhooks/none/test"),
+    "POST /accounts/me/webhooks/{webhook}/deliveries/{delivery}": Probe(
+        "managing", 404, "/accounts/me/webhooks/none/deliveries/1"
+    ),
     "GET /accounts": Probe("admin", 200),
     "POST /accounts": Probe("admin", 400, headers=_JSON, body=_WRONG),
     "GET /accounts/{account}": Probe("admin", 404, "/accounts/nobody"),

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from catalog.events import EventType
 from repo_server.config import Tenancy
 from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.storage.chains import dataset_id
@@ -35,9 +36,10 @@ async def test_an_address_is_set_shown_without_its_secrets_and_removed(server: H
     for answer in answers:
         assert (answer.status, orjson.loads(answer.body)) == (200, {"host": "chat.example.org", "publicOnly": True})
         assert "s3cr3t" not in answer.text
-    webhook = await server.catalog.alerts.find(dataset_id(1))
+    webhook = await server.catalog.webhooks.alert_of(dataset_id(1))
     assert webhook is not None
-    assert (webhook.url, webhook.foreign) == (URL, True)
+    assert (webhook.wanted.url, webhook.wanted.trusted) == (URL, False)
+    assert webhook.wanted.types == {EventType.VERDICT_CHANGED}
     assert ((await ask(server, "DELETE")).status, (await ask(server, "GET")).status) == (204, 404)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from catalog.catalog import open_catalog
+from catalog.reports import KeptReport
 from catalog.sqlite_files import sqlite_url
 from opendatafabric.errors import HashMismatch, ObjectNotFound
 from opendatafabric.layout import report_key
@@ -15,7 +16,7 @@ from opendatafabric.multihash import physical_hash
 from storage.memory import MemoryObjectStore
 from tests.verify.reports import DAMAGE, DATASET, INPUT, record
 from verify.report import Verdict
-from verify.report_room import ReportRoom, list_stored, read_report
+from verify.report_room import ReportRoom, change_told, list_stored, read_report
 
 
 @pytest.fixture
@@ -81,3 +82,28 @@ async def test_a_lost_list_is_made_again_from_what_is_stored(room: ReportRoom, s
     store.objects[report_key(physical_hash(b"damaged"))] = b"other"
     assert await list_stored(room.listed, store) == 2
     assert await room.listed.of(DATASET) == before
+
+
+def kept(verdict: str) -> KeptReport:
+    return KeptReport(DATASET, physical_hash(verdict.encode()), physical_hash(b"head"), verdict, False, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        (None, "valid", False),
+        (None, "invalid", True),
+        (None, "error", True),
+        ("valid", "valid", False),
+        ("valid", "invalid", True),
+        ("invalid", "invalid", False),
+        ("invalid", "valid", True),
+        ("error", "valid", True),
+    ],
+)
+def test_a_change_is_told_and_only_that(before: str | None, now: str, told: bool) -> None:
+    found = change_told(None if before is None else kept(before), kept(now))
+    assert (found is not None) is told
+    if found is not None:
+        assert (found["verdictBefore"], found["verdict"]) == (before, now)
+        assert found["report"] == str(physical_hash(now.encode()))
