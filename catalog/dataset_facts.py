@@ -52,9 +52,13 @@ class Step:
         if not self.is_last or facts.head == before:
             return None
         type_ = EventType.CREATED if before is None else EventType.HEAD_MOVED
-        counts = {"blocks": facts.blocks, "records": facts.records}
-        heads = {"head": str(facts.head), "previousHead": None if before is None else str(before)}
-        return Happening(type_, str(self.dataset_id), heads | counts)
+        return Happening(type_, str(self.dataset_id), told_facts(facts, before))
+
+
+def told_facts(facts: Facts, before: Multihash | None) -> dict[str, Any]:
+    """What an event says of a dataset that is there, or whose head was another one ``before``."""
+    counts = {"blocks": facts.blocks, "records": facts.records}
+    return {"head": str(facts.head), "previousHead": None if before is None else str(before)} | counts
 
 
 class DatasetFacts:

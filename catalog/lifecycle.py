@@ -14,7 +14,9 @@ from typing import Final
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog
+from catalog.dataset_facts import told_facts
 from catalog.datasets import DatasetRecord
+from catalog.events import EventType
 from catalog.lifecycle_terms import Terms
 from catalog.tombstones import Change, Fate, Tombstone
 from catalog.transfer_offers import TransferOffer, no_offer
@@ -69,6 +71,7 @@ class Lifecycle:
         await self._rename_record(dataset_id, entry.alias)
         await self._catalog.schedules.revive(dataset_id)
         await self._stones.withdraw(stone)
+        await self._tell(EventType.CREATED, dataset_id)
         return entry
 
     async def purge(self, dataset_id: DatasetId) -> None:
@@ -171,8 +174,8 @@ class Lifecycle:
         except DatasetNotFound:
             await self._stones.withdraw(stone)
             raise
-        await self._catalog.dataset_facts.forget(stone.dataset_id)
         await self._catalog.belongings.suspend(stone.dataset_id)
+        await self._tell(EventType.GONE, stone.dataset_id)
         await self._stones.settle(stone)
 
     async def _finish_renaming(self, stone: Tombstone, alias: DatasetAlias) -> DatasetEntry:
@@ -206,6 +209,13 @@ class Lifecycle:
             await self._stones.withdraw(stone)
         else:
             await self._stones.settle(stone)
+
+    async def _tell(self, type_: EventType, dataset_id: DatasetId) -> None:
+        """What nobody was told of cannot be gone, and is told of when it is first looked at."""
+        facts = await self._catalog.dataset_facts.of(dataset_id)
+        if facts is not None:
+            details = told_facts(facts, None) if type_ is EventType.CREATED else {}
+            await self._catalog.events.note(type_, dataset_id, details)
 
     async def _restored(self, dataset_id: DatasetId, alias: DatasetAlias) -> DatasetEntry:
         try:

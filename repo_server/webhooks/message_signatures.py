@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from verify.attestation.keys import SigningKey
+from opendatafabric.attestation.keys import SigningKey
 
 EVENT_TYPE: Final = "application/cloudevents+json"
 NODE_TAG: Final = "odf-webhook"

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
 from catalog.datasets import DatasetRecord
+from catalog.events import EventType
+from catalog.facts_refresh import refresh_facts
 from catalog.jobs import POLL, JobId
 from catalog.lifecycle import BROKEN_OFF_S, Lifecycle
 from catalog.lifecycle_terms import Terms
@@ -445,3 +447,17 @@ async def _agree_on(place: Place, model: Model, deed: str, number: Any, name: st
         record = await place.catalog.datasets.find(dataset_id(each))
         assert record is not None
         assert (str(record.alias), names[record.owner_id]) == (known, known.split("/")[0])
+
+
+async def test_what_is_deleted_and_brought_back_is_told_of_if_it_was_known(place: Place) -> None:
+    record, facts = await place.add(), place.catalog.dataset_facts
+    await place.lifecycle.delete(record, by=None)
+    await place.lifecycle.undelete(record.id)
+    assert await place.catalog.events.newest() == 0
+    dataset = (await place.repository.find(record.id)).dataset
+    await refresh_facts(facts, record.id, dataset)
+    await place.lifecycle.delete(record, by=None)
+    await place.lifecycle.undelete(record.id)
+    made, gone, back = await place.catalog.events.after(0)
+    assert [each.type for each in (made, gone, back)] == [EventType.CREATED, EventType.GONE, EventType.CREATED]
+    assert (gone.public, back.details) == (True, made.details)

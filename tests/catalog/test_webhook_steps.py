@@ -17,7 +17,7 @@ from tests.storage.chains import dataset_id
 async def test_an_alert_becomes_a_webhook_of_its_dataset(tmp_path: Path) -> None:
     file = tmp_path / "catalog.sqlite"
     with create_engine(f"sqlite:///{file}").begin() as connection:
-        take_steps(connection, to="0032")
+        take_steps(connection, to="0033")
         rows = [(str(dataset_id(1)), "https://a.example/x", 1), (str(dataset_id(2)), "http://10.0.0.1/", 0)]
         for row in rows:
             connection.exec_driver_sql("INSERT INTO webhooks VALUES (?, ?, ?)", row)

@@ -15,13 +15,13 @@ from http_message_signatures import algorithms
 from catalog.roles import Role
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
+from opendatafabric.attestation.document import KEYS_PATH, read_key_document
 from repo_server.app import running
 from repo_server.config import Tenancy
 from repo_server.webhooks.message_signatures import NODE_TAG, SECRET_TAG
 from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.repo_server.webhooks.receiver import PATIENCE_S, Receiver, checked, receiving
 from tests.storage.chains import dataset_id
-from verify.attestation.document import KEYS_PATH, read_key_document
 
 MINE = "/accounts/me/webhooks"
 URL = "https://me:s3cr3t@chat.example.org/hooks/s3cr3t?token=s3cr3t"

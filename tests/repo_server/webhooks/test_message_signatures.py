@@ -12,6 +12,7 @@ from http_message_signatures.exceptions import InvalidSignature
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opendatafabric.attestation.keys import SigningKey
 from repo_server.webhooks.message_signatures import (
     NODE_TAG,
     SECRET_TAG,
@@ -21,7 +22,6 @@ from repo_server.webhooks.message_signatures import (
     signer_of_secret,
 )
 from tests.repo_server.webhooks.receiver import Heard, checked
-from verify.attestation.keys import SigningKey
 
 KEY = SigningKey(bytes(range(32)))
 PUBLIC = Ed25519PublicKey.from_public_bytes(KEY.public.raw)

@@ -17,11 +17,11 @@ from catalog.catalog import Catalog, open_catalog
 from catalog.sqlite_files import sqlite_url
 from catalog.webhook_schedule import Attempt, Standing
 from catalog.webhooks import NewWebhook, Reach, Webhook
+from opendatafabric.attestation.keys import PublicKey
 from repo_server.webhooks.message_signatures import NODE_TAG
 from repo_server.webhooks.sending import Sender
 from tests.repo_server.webhooks.receiver import Receiver, checked, receiving
 from tests.storage.test_public_addresses import Rebinding
-from verify.attestation.keys import PublicKey
 
 BODY = b'{"specversion":"1.0"}'
 
