@@ -108,6 +108,20 @@ class DatasetFacts:
         async with self._database.reading() as connection:
             return [_block(row) for row in await connection.execute(query)]
 
+    async def blocks_with(
+        self, dataset_id: DatasetId, events: Collection[str], *, after: int, count: int
+    ) -> list[BlockFacts]:
+        """The ``count`` blocks with events of these names after the block of number ``after``, oldest first."""
+        here = dataset_blocks.c
+        query = (
+            select(dataset_blocks)
+            .where(here.dataset_id == str(dataset_id), here.sequence_number > after, here.event.in_(events))
+            .order_by(here.sequence_number)
+            .limit(count)
+        )
+        async with self._database.reading() as connection:
+            return [_block(row) for row in await connection.execute(query)]
+
     async def advance(
         self,
         dataset_id: DatasetId,

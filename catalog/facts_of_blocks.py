@@ -112,6 +112,16 @@ def with_block(facts: Facts, block: HashedBlock) -> tuple[Facts, BlockFacts]:
     return after, BlockFacts(block.sequence_number, block.hash, at, name, after.records, after.bytes)
 
 
+def columns_of(event: SetDataSchema) -> tuple[ColumnFacts, ...]:
+    """Its columns, as far as they can be read."""
+    try:
+        schema = event.schema or arrow_schema_to_odf(read_legacy_schema(event.raw_arrow_schema or b""))
+    except MalformedData:
+        return ()
+    shown = schema.fields[:INDEXED_ITEMS_MAX]
+    return tuple(ColumnFacts(_cut(each.name) or "", _cut(type_words(each.type)) or "") for each in shown)
+
+
 def seconds(instant: Instant) -> float:
     """Since 1970; 0 for years that no clock has."""
     try:
@@ -127,7 +137,7 @@ def _changes(facts: Facts, event: MetadataEvent | UnknownEvent) -> dict[str, Any
         case Seed():
             return {"kind": event.dataset_kind.name.lower()}
         case SetDataSchema():
-            return {"columns": _columns(event)}
+            return {"columns": columns_of(event)}
         case SetTransform():
             return {"sql": _sql(event.transform)}
     return _annotations(event)
@@ -153,15 +163,6 @@ def _data(facts: Facts, event: AddData | ExecuteTransform) -> dict[str, Any]:
         "records": facts.records + len(added.offset_interval),
         "bytes": facts.bytes + added.size,
     }
-
-
-def _columns(event: SetDataSchema) -> tuple[ColumnFacts, ...]:
-    try:
-        schema = event.schema or arrow_schema_to_odf(read_legacy_schema(event.raw_arrow_schema or b""))
-    except MalformedData:
-        return ()
-    shown = schema.fields[:INDEXED_ITEMS_MAX]
-    return tuple(ColumnFacts(_cut(each.name) or "", _cut(type_words(each.type)) or "") for each in shown)
 
 
 def _sql(transform: Transform) -> str | None:

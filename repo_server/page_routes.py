@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from catalog.permissions import Access
-from repo_server.handlers import dataset_pages, home, lineage, operators, token_pages
+from repo_server.handlers import dataset_pages, home, lineage, operators, run_events, token_pages
 from repo_server.needs import ADMIN, ANYONE, UNASKED
 from repo_server.route import Route
 
@@ -23,6 +23,13 @@ DATASET_PAGE_ROUTES: Final = (
     Route("GET", "", dataset_pages.get_dataset, "what the chain of the dataset says", Access.READ),
     Route("GET", "/lineage", lineage.get_lineage, "what it is made of, and what is made of it", Access.READ),
     Route("GET", "/lineage.svg", lineage.get_svg, "the same as a drawing", Access.READ),
+    Route(
+        "GET",
+        "/lineage/openlineage",
+        run_events.get_run_events,
+        "its steps as run events of OpenLineage",
+        Access.READ,
+    ),
     Route("GET", "/log", dataset_pages.get_log, "its blocks, the newest first", Access.READ),
     Route("GET", "/log/{hash}", dataset_pages.get_logged_block, "one block, read", Access.READ),
 )

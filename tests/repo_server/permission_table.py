@@ -150,6 +150,7 @@ DATASET_PROBES: Final[Mapping[str, Probe]] = {
     "GET ": Probe("read", 200),
     "GET /lineage": Probe("read", 200),
     "GET /lineage.svg": Probe("read", 200),
+    "GET /lineage/openlineage": Probe("read", 200),
     "GET /log": Probe("read", 200),
     "GET /log/{hash}": Probe("read", 400, "/log/nonsense"),
     "GET /events": Probe("read", 400, headers={"Last-Event-ID": "nonsense"}),
