@@ -17,10 +17,11 @@ from datafusion import SessionContext
 
 from benchmarks.harness import Goal, Question, Way, main
 from benchmarks.records import made_records
+from opendatafabric.did import new_dataset_id
 from pipeline.query.answer_form import AnswerForm, JsonShape
 from pipeline.query.prepare import Asked
 from repo_server.config import Settings
-from repo_server.query.looks import newest_records
+from repo_server.query.looks import Looks
 from repo_server.query.running import Queries
 from storage.dataset import Dataset
 
@@ -43,7 +44,7 @@ def plainly_asked(folder: Path) -> int:
 
 def tail(dataset: Dataset, queries: Queries) -> Callable[[], object]:
     """The newest hundred, as JSON."""
-    return lambda: asyncio.run(newest_records(queries, dataset, skip=0, limit=100, form=AOS))
+    return lambda: asyncio.run(Looks(queries).newest(new_dataset_id(bytes(32)), dataset, skip=0, limit=100, form=AOS))
 
 
 def asked(dataset: Dataset, queries: Queries) -> Callable[[], object]:

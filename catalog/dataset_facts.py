@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, func, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -122,6 +122,23 @@ class DatasetFacts:
         async with self._database.reading() as connection:
             return [_block(row) for row in await connection.execute(query)]
 
+    async def blocks_of_records(
+        self, dataset_id: DatasetId, first: int, last: int, *, count: int
+    ) -> list[BlockFacts] | None:
+        """The blocks that added the records from position ``first`` to ``last``, oldest first; ``None`` if there are
+        more than ``count`` blocks from the first of them to the last."""
+        here = dataset_blocks.c
+        mine = select(dataset_blocks).where(here.dataset_id == str(dataset_id)).order_by(here.sequence_number)
+        async with self._database.reading() as connection:
+            start = await _number_of_block(connection, str(dataset_id), first)
+            rows = await connection.execute(mine.where(here.sequence_number >= start).limit(count + 1))
+            blocks = [_block(row) for row in rows]
+        before = [first, *(each.records for each in blocks)]
+        reached = [each for each, records in zip(blocks, before, strict=False) if records <= last]
+        if len(reached) > count:
+            return None
+        return [each for each, records in zip(reached, before, strict=False) if each.records > records]
+
     async def advance(
         self,
         dataset_id: DatasetId,
@@ -156,6 +173,21 @@ class DatasetFacts:
             if await has_facts(connection, str(dataset_id)):
                 await note_event(connection, self._now(), EventType.GONE, str(dataset_id), {})
             await forget_facts(connection, str(dataset_id))
+
+
+async def _number_of_block(connection: AsyncConnection, dataset_id: str, record: int) -> int:
+    """The number of the block that added the record of that position, or that of the next block to come."""
+    here = dataset_blocks.c
+    count = select(func.max(here.sequence_number)).where(here.dataset_id == dataset_id)
+    low, high = 0, ((await connection.execute(count)).scalar() or 0) + 1
+    while low < high:
+        middle = (low + high) // 2
+        records = select(here.records).where(here.dataset_id == dataset_id, here.sequence_number == middle)
+        if ((await connection.execute(records)).scalar() or 0) > record:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 async def has_facts(connection: AsyncConnection, dataset_id: str) -> bool:

@@ -36,7 +36,7 @@ from opendatafabric.metadata.events import (
 from opendatafabric.metadata.transform import Transform
 from opendatafabric.multihash import Multihash
 
-FORM: Final = 3
+FORM: Final = 4
 """Which facts are gathered, as a number: those of another form are gathered again."""
 
 PUSH_SOURCE: Final = "AddPushSource/"
@@ -79,7 +79,8 @@ class Facts:
     license: LicenseFacts | None = None
     columns: tuple[ColumnFacts, ...] = ()
     events: Mapping[str, str] = field(default_factory=dict)
-    """Hashes of the blocks that hold what is in force: by the name of the event, ``AddPushSource/NAME`` for sources."""
+    """Hashes of the blocks that hold what is in force: by the name of the event, ``AddPushSource/NAME`` for sources. Of
+    the last ``UnknownEvent`` too, which may be newer than any of them."""
     sql: str | None = None
     """The queries of a derivative, one after another."""
     form: int = FORM
@@ -178,7 +179,7 @@ def _events(known: Mapping[str, str], event: MetadataEvent | UnknownEvent, block
             return _without(known, PUSH_SOURCE + (_cut(source_name) or ""))
         case DisablePollingSource():
             return _without(known, SetPollingSource.__name__)
-    return {**known, type(event).__name__: block_hash} if isinstance(event, _KEPT) else known
+    return {**known, type(event).__name__: block_hash} if isinstance(event, (*_KEPT, UnknownEvent)) else known
 
 
 def _without(known: Mapping[str, str], name: str) -> dict[str, str]:

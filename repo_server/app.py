@@ -46,6 +46,8 @@ from repo_server.middleware import around
 from repo_server.oidc.issuers import Issuers
 from repo_server.previews import Previews
 from repo_server.query.downloads import Downloads
+from repo_server.query.indexed import IndexedRecords
+from repo_server.query.looks import Looks
 from repo_server.query.running import Queries
 from repo_server.rate_limits import RateLimits
 from repo_server.routes import add_routes
@@ -232,6 +234,8 @@ async def made_services(
         upstream=upstream,
     )
     queries = Queries(settings)
+    indexing = Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility)
+    looks = Looks(queries, IndexedRecords(catalog.dataset_facts, indexing.facts_of))
     lifecycle = Lifecycle(repository, catalog, settings.terms, time.time)
     services = Services(
         settings=settings,
@@ -242,14 +246,15 @@ async def made_services(
         directory=directory,
         now=time.time,
         feed=EventFeed(catalog.events, catalog.version),
-        indexing=Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility),
+        indexing=indexing,
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         lifecycle=lifecycle,
         account_lifecycle=AccountLifecycle(catalog, lifecycle, settings.terms, default_account=owner.name),
         engine=engine,
         queries=queries,
         downloads=_downloads(settings, queries),
-        previews=Previews(queries, records=settings.preview_records),
+        looks=looks,
+        previews=Previews(looks, records=settings.preview_records),
         ingests=Ingests(engine, catalog.ingest_plans, at_once=settings.ingests_at_once, now=time.time),
         audit=AuditQueue(catalog.audit, time.monotonic),
         meter=Meter(catalog.quotas, settings.quota_limits, repository),

@@ -18,8 +18,7 @@ from opendatafabric.did import DatasetId
 from opendatafabric.errors import OdfError
 from opendatafabric.multihash import Multihash
 from repo_server.logs import SERVER
-from repo_server.query.looks import preview
-from repo_server.query.running import Queries
+from repo_server.query.looks import Looks
 from storage.dataset import Dataset
 
 _PATIENCE_S: Final = 1.5
@@ -41,8 +40,8 @@ class Preview:
 class Previews:
     """``records`` is how many are shown; none are read where that is 0."""
 
-    def __init__(self, queries: Queries, *, records: int, patience_s: float = _PATIENCE_S) -> None:
-        self._queries = queries
+    def __init__(self, looks: Looks, *, records: int, patience_s: float = _PATIENCE_S) -> None:
+        self._looks = looks
         self._records = records
         self._patience_s = patience_s
         self._kept: OrderedDict[_Key, Preview | None] = OrderedDict()
@@ -72,7 +71,7 @@ class Previews:
 
     async def _read(self, key: _Key, dataset: Dataset) -> None:
         try:
-            self._kept[key] = _shortened(await preview(self._queries, dataset, self._records))
+            self._kept[key] = _shortened(await self._looks.preview(key[0], dataset, self._records))
         except OdfError as error:
             SERVER.info("no preview of %s: %s", key[0], error)
             if error.retryable:

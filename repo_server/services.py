@@ -29,6 +29,7 @@ from repo_server.metrics import Metrics
 from repo_server.oidc.issuers import Issuers
 from repo_server.previews import Previews
 from repo_server.query.downloads import Downloads
+from repo_server.query.looks import Looks
 from repo_server.query.running import Queries
 from repo_server.rate_limits import RateLimits
 from storage.local.derived import LocalDerivedStore
@@ -52,6 +53,7 @@ class Services:
     ingests: Ingests
     indexing: Indexing
     queries: Queries
+    looks: Looks
     previews: Previews
     lifecycle: Lifecycle
     account_lifecycle: AccountLifecycle

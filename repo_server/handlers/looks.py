@@ -14,7 +14,6 @@ from pipeline.query.answer_form import AnswerForm, JsonShape, SchemaFormat
 from repo_server.gate import VISIT, Refused
 from repo_server.openapi.described import Parameter, Tag, describes, json
 from repo_server.problems import json_response, worded
-from repo_server.query.looks import newest_records
 from repo_server.query.said import Said, plain_metadata
 from repo_server.query.words import named, only_known, whole_number
 
@@ -65,7 +64,8 @@ async def get_tail(request: web.Request) -> web.StreamResponse:
         )
     except MalformedInput as error:
         raise Refused(worded(error, HTTPStatus.BAD_REQUEST)) from None
-    body = await newest_records(services.queries, found.dataset.entry.dataset, skip=skip, limit=limit, form=form)
+    entry = found.dataset.entry
+    body = await services.looks.newest(entry.id, entry.dataset, skip=skip, limit=limit, form=form)
     return web.Response(body=body, content_type="application/json")
 
 
@@ -86,7 +86,8 @@ async def get_metadata(request: web.Request) -> web.StreamResponse:
         schema_format = _schema_format(request) or SchemaFormat.ARROW_JSON
     except MalformedInput as error:
         raise Refused(worded(error, HTTPStatus.BAD_REQUEST)) from None
-    known = await found.services.queries.known(found.dataset.entry.dataset)
+    entry = found.dataset.entry
+    known = await found.services.looks.said(entry.id, entry.dataset)
     return json_response({"output": await asyncio.to_thread(plain_metadata, known, asked, schema_format)})
 
 

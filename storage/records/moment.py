@@ -133,6 +133,22 @@ async def known_records(dataset: Dataset, moment: Moment = NOW, heads: KnownHead
     return gathered.known()
 
 
+def records_said_by(
+    newest: Mapping[type, Any],
+    slices: Sequence[DataSlice],
+    head: Multihash | None,
+    primary_key: tuple[str, ...] | None = None,
+) -> KnownRecords:
+    """The ``slices`` of a chain up to ``head``, with the last event of each kind on it.
+
+    Raises:
+        UnsupportedVersion: schema or names of columns are of a newer version of the format.
+    """
+    vocabulary = DatasetVocabulary.from_event(_known(newest, SetVocab))
+    schema = _arrow_schema(_known(newest, SetDataSchema), vocabulary)
+    return KnownRecords(head, tuple(slices), vocabulary, schema, primary_key, newest)
+
+
 def schema_of(known: KnownRecords, columns: Sequence[str] | None) -> pa.Schema:
     """The schema of those columns, or of all.
 
@@ -187,20 +203,12 @@ class _Gathered:
             self.merges.append(getattr(event, "merge", None))
 
     def known(self) -> KnownRecords:
-        vocabulary = DatasetVocabulary.from_event(self._newest(SetVocab))
-        schema = self._newest(SetDataSchema)
-        return KnownRecords(
-            self.head,
-            tuple(self.slices[::-1]),
-            vocabulary,
-            _arrow_schema(schema, vocabulary),
-            _primary_key(self.merges),
-            self.newest,
-        )
+        return records_said_by(self.newest, self.slices[::-1], self.head, _primary_key(self.merges))
 
-    def _newest(self, kind: type) -> Any:
-        event = self.newest.get(kind)
-        return None if event is None else known_event(event, kind)
+
+def _known(newest: Mapping[type, Any], kind: type) -> Any:
+    event = newest.get(kind)
+    return None if event is None else known_event(event, kind)
 
 
 def _kind_of(event: Any) -> type:

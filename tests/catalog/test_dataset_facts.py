@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from catalog.catalog import Catalog
-from catalog.facts_of_blocks import Facts
+from catalog.facts_of_blocks import BlockFacts, Facts
 from catalog.facts_refresh import refresh_facts
 from opendatafabric.errors import BlockNotFound
 from opendatafabric.layout import block_key
-from opendatafabric.multihash import Multihash
+from opendatafabric.multihash import Multihash, physical_hash
 from storage.dataset import Dataset
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from tests.storage.chains import ChainBuilder, chain, dataset_id
 
 MINE = dataset_id()
+HEAD = physical_hash(b"head")
 
 
 class Counting(LocalObjectStore):
@@ -151,3 +155,29 @@ async def test_what_is_forgotten_is_gone_with_its_blocks(catalog: Catalog, datas
     assert await catalog.dataset_facts.of(MINE) is None
     assert await numbers(catalog) == []
     assert await catalog.dataset_facts.heads() == {}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(added=st.lists(st.integers(0, 3), max_size=12), first=st.integers(0, 30), more=st.integers(0, 30))
+async def test_the_blocks_of_records_are_found_as_by_counting(
+    catalog: Catalog, added: list[int], first: int, more: int
+) -> None:
+    await catalog.dataset_facts.forget(MINE)
+    ends, last = list(itertools.accumulate(added)), first + more
+    blocks = [BlockFacts(number, HEAD, 0.0, "AddData", records, 0) for number, records in enumerate(ends)]
+    await catalog.dataset_facts.advance(MINE, Facts(head=HEAD), blocks, expected_head=None)
+    found = await catalog.dataset_facts.blocks_of_records(MINE, first, last, count=20)
+    assert found is not None
+    assert [block.sequence_number for block in found] == [
+        number
+        for number, (end, count) in enumerate(zip(ends, added, strict=True))
+        if count and end - count <= last and first < end
+    ]
+
+
+async def test_of_too_many_blocks_none_are_given(catalog: Catalog) -> None:
+    blocks = [BlockFacts(number, HEAD, 0.0, "AddData", number + 1, 0) for number in range(10)]
+    await catalog.dataset_facts.advance(MINE, Facts(head=HEAD), blocks, expected_head=None)
+    assert await catalog.dataset_facts.blocks_of_records(MINE, 2, 6, count=4) is None
+    found = await catalog.dataset_facts.blocks_of_records(MINE, 2, 6, count=5)
+    assert found == blocks[2:7]
