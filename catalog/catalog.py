@@ -28,6 +28,7 @@ from catalog.ipns import IpnsRecords
 from catalog.job_totals import JobTotals
 from catalog.jobs import Jobs
 from catalog.lineage import Lineage
+from catalog.mirror_lags import MirrorLags
 from catalog.mirrors import Mirrors
 from catalog.publishers import Publishers
 from catalog.quotas import Quotas
@@ -71,6 +72,7 @@ class Catalog:
         self.ipns = IpnsRecords(database)
         self.stores = StoredTables(database, now)
         self.mirrors = Mirrors(database, now)
+        self.mirror_lags = MirrorLags(database)
         self.scrubs = Scrubs(database, now)
         self.ingest_plans = IngestPlans(database, now)
         self.jobs = Jobs(database, now)

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Row, and_, case, delete, insert, literal, 
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from catalog.engine import Database
+from catalog.mirror_lags import note_lag
 from catalog.tables import mirrored_datasets, mirrors
 from opendatafabric.errors import Conflict, NotFound
 
@@ -201,7 +202,7 @@ class Mirrors:
         await self._finish(mirror_id, owner, {"next_run_at": self._now()})
 
     async def finish(self, mirror_id: int, owner: str, *, error: str | None, failures: int, next_run_at: float) -> None:
-        """A run ended: give the mirror back, and say how it went and when the next one is.
+        """A run ended: give the mirror back, and say how it went and when the next one is; its lag is kept.
 
         A head that moved meanwhile makes it due at once, unless it failed.
         """
@@ -216,7 +217,9 @@ class Mirrors:
     async def _finish(self, mirror_id: int, owner: str, values: Mapping[str, Any]) -> None:
         async with self._database.writing() as connection:
             given_back = {"lease_owner": None, "lease_until": None, **values}
-            await connection.execute(update(mirrors).where(_of(mirror_id, owner)).values(given_back))
+            done = await connection.execute(update(mirrors).where(_of(mirror_id, owner)).values(given_back))
+            if done.rowcount and "last_run_at" in values:
+                await note_lag(connection, mirror_id, self._now())
 
     def _free(self) -> ColumnElement[bool]:
         return or_(mirrors.c.lease_until.is_(None), mirrors.c.lease_until <= self._now())

@@ -20,5 +20,6 @@ async def get_mirrors(request: web.Request) -> web.StreamResponse:
     now = services.now()
     told = [plain_mirror(each, await mirrors.datasets(each.id), now) for each in await mirrors.list()]
     if wants_html(request):
-        return html_response(mirrors_page(told, frame_of(request), now=now))
+        lags = {each["id"]: await services.catalog.mirror_lags.of(each["id"]) for each in told}
+        return html_response(mirrors_page(told, lags, frame_of(request), now=now))
     return json_response(told, headers=VARIES)

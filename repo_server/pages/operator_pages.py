@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from catalog.accounts import Account
 from catalog.job_totals import JobTotal
+from catalog.mirror_lags import LagSample
 from catalog.standings import StandingTotals
 from repo_server.mirror_states import MirrorState
 from repo_server.pages.frame import Frame
+from repo_server.pages.plots import plot_of
 from repo_server.pages.templates import render
 
 _BAR: Final = 120
@@ -17,9 +19,14 @@ _ACCOUNTS_MAX: Final = 500
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 
 
-def mirrors_page(mirrors: Sequence[MirrorState], frame: Frame, *, now: float) -> str:
-    """Every mirror, with a bar for how long each dataset has been behind."""
-    shown = [{**mirror, "rows": _rows(mirror["states"], now)} for mirror in mirrors]
+def mirrors_page(
+    mirrors: Sequence[MirrorState], lags: Mapping[int, Sequence[LagSample]], frame: Frame, *, now: float
+) -> str:
+    """Every mirror, with a bar for how long each dataset has been behind, and a plot of how that was before."""
+    shown = [
+        {**mirror, "rows": _rows(mirror["states"], now), "past": _past(lags.get(mirror["id"], ()))}
+        for mirror in mirrors
+    ]
     return render("mirrors.html", frame=frame, mirrors=shown)
 
 
@@ -50,6 +57,18 @@ def lasting(seconds: float) -> str:
             count = int(seconds // unit)
             return f"{count} {name}{'s' if count > 1 else ''}"
     return "less than a minute" if seconds > 0 else "no time"
+
+
+def _past(lags: Sequence[LagSample]) -> dict[str, Any] | None:
+    if len(lags) < 2:
+        return None
+    longest = max(each.lag_s for each in lags)
+    return {
+        "plot": plot_of([(each.at, each.lag_s) for each in lags], holds=False),
+        "longest": lasting(longest),
+        "since": lags[0].at,
+        "until": lags[-1].at,
+    }
 
 
 def _rows(states: Mapping[str, Mapping[str, Any]], now: float) -> list[dict[str, Any]]:

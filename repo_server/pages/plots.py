@@ -30,14 +30,17 @@ def sampled(count: int) -> list[int]:
     return sorted({round(number * (count - 1) / (POINTS_MAX - 1)) for number in range(POINTS_MAX)})
 
 
-def plot_of(points: Sequence[tuple[float, float]]) -> Plot | None:
-    """Of pairs of time and value, in the order of time; ``None`` where there is nothing to see."""
-    if len(points) < 2 or not points[-1][1]:
+def plot_of(points: Sequence[tuple[float, float]], *, holds: bool = True) -> Plot | None:
+    """Of pairs of time and value, in the order of time; ``None`` where there is nothing to see. A value ``holds`` until
+    the next one, or changes evenly up to it."""
+    if len(points) < 2 or not any(value for _, value in points):
         return None
     start, end = points[0][0], max(at for at, _ in points)
     highest = max(value for _, value in points)
     places = [(_x(at, start, end), _y(value, highest)) for at, value in points]
-    line = "".join(f"{'L' if number else 'M'}{x:g} {y:g}" for number, (x, y) in enumerate(_stairs(places)))
+    line = "".join(
+        f"{'L' if number else 'M'}{x:g} {y:g}" for number, (x, y) in enumerate(_stairs(places) if holds else places)
+    )
     return Plot(line, f"{line}V{_HEIGHT}H{places[0][0]:g}Z")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from playwright.async_api import Browser, BrowserContext, Page
 from yarl import URL
 
 from catalog.datasets import DatasetRecord
-from catalog.mirrors import Direction, NewMirror
+from catalog.mirrors import Direction, MirroredDataset, Mirrors, NewMirror
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key
@@ -106,7 +107,7 @@ async def _fill(found: Site) -> None:
     await _moved(server, await server.add("evil", evil))
     await _until_listed(server, len(_NAMES) + len(made) + 1)
     here, head = server.path(_NAMES[0]), await weather.dataset.head()
-    await server.catalog.mirrors.add(NewMirror(Direction.PUSH, "https://other.example/", "alice/%", "@hourly"))
+    await _mirrored(server.catalog.mirrors)
     found.pages |= {
         "home": "/",
         "search": "/?q=weather",
@@ -132,6 +133,16 @@ async def _fill(found: Site) -> None:
         "evil dataset": server.path("evil"),
         "evil block": f"{server.path('evil')}/log/{evil.head}",
     }
+
+
+async def _mirrored(mirrors: Mirrors) -> None:
+    """A mirror that was behind for a while."""
+    mirror_id = await mirrors.add(NewMirror(Direction.PUSH, "https://other.example/", "alice/%", "@hourly"))
+    for hours in (0, 1, 3, 2):
+        await mirrors.claim(mirror_id, "tests", lease_s=60)
+        behind_since = time.time() - 3_600 * hours if hours else None
+        await mirrors.keep(mirror_id, f"alice/{_NAMES[0]}", MirroredDataset(behind_since=behind_since))
+        await mirrors.finish(mirror_id, "tests", error=None, failures=0, next_run_at=time.time() + 3_600)
 
 
 async def _logged_in(found: Site) -> Any:

@@ -6,6 +6,7 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.job_totals import JobTotal
+from catalog.mirror_lags import LagSample
 from catalog.standings import StandingTotals
 from opendatafabric.did import AccountId, new_dataset_id
 from opendatafabric.names import AccountName
@@ -37,20 +38,28 @@ MIRROR: MirrorState = {
 
 
 def test_how_far_behind_a_dataset_is_is_told_and_drawn() -> None:
-    seen = Seen(mirrors_page([MIRROR], Frame(), now=NOW))
+    seen = Seen(mirrors_page([MIRROR], {}, Frame(), now=NOW))
     for part in ("2 hours", "1 hour", "up to date"):
         assert part in seen.texts
     assert [width for width in seen.values("width") if width in {"60", "120"}].count("60") == 1
 
 
+def test_how_far_it_was_behind_before_is_drawn_and_told() -> None:
+    past = [LagSample(NOW - 9_000, 0.0), LagSample(NOW - 3_600, 10_800.0), LagSample(NOW, 0.0)]
+    seen = Seen(mirrors_page([MIRROR], {1: past}, Frame(), now=NOW))
+    assert "At most 3 hours behind" in seen.values("aria-label")
+    seen = Seen(mirrors_page([MIRROR], {1: past[::2]}, Frame(), now=NOW))
+    assert "Not once behind since 2023-11-14 19:43" in " ".join(seen.texts.split())
+
+
 def test_what_another_server_said_stays_text() -> None:
-    seen = Seen(mirrors_page([MIRROR], Frame(), now=NOW))
+    seen = Seen(mirrors_page([MIRROR], {}, Frame(), now=NOW))
     assert "img" not in seen.names
     assert HOSTILE in seen.texts
 
 
 def test_without_mirrors_the_page_says_how_to_begin() -> None:
-    assert "odf mirror add" in Seen(mirrors_page([], Frame(), now=NOW)).texts
+    assert "odf mirror add" in Seen(mirrors_page([], {}, Frame(), now=NOW)).texts
 
 
 def accounts(count: int) -> list[Account]:

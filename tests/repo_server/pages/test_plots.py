@@ -25,6 +25,12 @@ def test_a_value_holds_until_the_next() -> None:
     assert start[1] == corner[1] > end[1]
 
 
+def test_a_value_may_change_evenly_instead() -> None:
+    plot = plot_of([(0.0, 1.0), (5.0, 2.0), (10.0, 0.0)], holds=False)
+    assert plot is not None
+    assert len(places(plot.line)) == 3
+
+
 @pytest.mark.parametrize("points", [[], [(1.0, 5.0)], [(0.0, 0.0), (1.0, 0.0)]])
 def test_where_there_is_nothing_to_see_nothing_is_drawn(points: list[tuple[float, float]]) -> None:
     assert plot_of(points) is None
