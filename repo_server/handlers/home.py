@@ -11,15 +11,15 @@ from typing import Any, Final
 from aiohttp import web
 from yarl import URL
 
-from catalog.accounts import Account
+from catalog.accounts import Account, AccountKind
 from catalog.dataset_lists import Counts, ListedDataset
 from catalog.dataset_order import Order
 from opendatafabric.errors import MalformedIdentifier, NotFound
 from opendatafabric.names import AccountName
+from repo_server.account_members import is_member, members_told
 from repo_server.dataset_states import DatasetList, plain_counts, plain_listed
 from repo_server.gate import CALLER
 from repo_server.html_response import VARIES, frame_of, html_response, wants_html
-from repo_server.identity import Caller
 from repo_server.listing import FILTERS, LISTED, PAGES, SORT, WORDS, Listing, listing_of, value_of
 from repo_server.openapi.described import Tag, describes, json_or_page
 from repo_server.pages.addresses import address_of
@@ -77,12 +77,19 @@ async def get_account(request: web.Request) -> web.StreamResponse:
         raise _no_account() from None
     listing = await listing_of(request, owner=account)
     shown = await _shown(request, listing)
-    if not shown.datasets and listing.after is None and not _is_own(request[CALLER], account):
+    if not shown.datasets and listing.after is None and not await _is_theirs(request, account):
         raise _no_account()
     if not wants_html(request):
         return _plain(request, shown)
-    told = {"title": str(account.name), "crumb": "Account", "heading": "Datasets"}
-    return _page(request, shown, **told, empty="This account has no datasets yet.")
+    return _page(
+        request,
+        shown,
+        title=str(account.name),
+        crumb="Organisation" if account.kind is AccountKind.ORGANIZATION else "Account",
+        heading="Datasets",
+        empty="This account has no datasets yet.",
+        members=await members_told(services, request[CALLER], account),
+    )
 
 
 async def _shown(request: web.Request, listing: Listing) -> _Shown:
@@ -108,7 +115,7 @@ async def _aside(request: web.Request) -> dict[str, Any]:
 
 
 def _page(request: web.Request, shown: _Shown, **told: Any) -> web.Response:
-    told = {"crumb": None, "intro": None, "verified": [], "largest": [], "chosen": None, **told}
+    told = {"crumb": None, "intro": None, "verified": [], "largest": [], "chosen": None, "members": [], **told}
     page = render(
         "home.html",
         frame=frame_of(request, query=value_of(request, WORDS.name).strip()),
@@ -160,8 +167,10 @@ def _path(request: web.Request, path: str) -> str:
     return URL(request.app[SERVICES].base_url).raw_path.rstrip("/") + path
 
 
-def _is_own(caller: Caller, account: Account) -> bool:
-    return caller.account is not None and caller.account.id == account.id
+async def _is_theirs(request: web.Request, account: Account) -> bool:
+    services, caller = request.app[SERVICES], request[CALLER]
+    is_own = caller.account is not None and caller.account.id == account.id
+    return is_own or (account.kind is AccountKind.ORGANIZATION and await is_member(services, caller, account))
 
 
 def _no_account() -> NotFound:

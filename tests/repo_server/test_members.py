@@ -10,11 +10,15 @@ import orjson
 import pytest
 
 from catalog.accounts import Account, AccountKind
+from catalog.datasets import DatasetRecord
 from catalog.roles import Role
 from catalog.scopes import Scope
+from catalog.visibility import Visibility
+from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.names import AccountName
 from repo_server.config import Tenancy
-from tests.repo_server.hosted import Hosted, hosted
+from tests.repo_server.hosted import Hosted, a_chain, hosted
+from tests.storage.chains import dataset_id
 
 MEMBERS = "/accounts/office/members"
 
@@ -48,6 +52,29 @@ async def test_members_and_administrators_see_the_members(server: Hosted, who: s
     answer = await server.ask("GET", MEMBERS, who=who)
     told = {each["accountName"]: each["role"] for each in orjson.loads(answer.body)}
     assert told == {role.value: role.value for role in Role}
+
+
+async def page(server: Hosted, who: str | None) -> str:
+    answer = await server.ask("GET", "/office", who=who, headers={"Accept": "text/html"})
+    return answer.text if answer.status == 200 else ""
+
+
+async def test_the_page_of_an_organisation_names_its_members_to_members_and_its_owners_to_others(
+    server: Hosted,
+) -> None:
+    for who in ("reader", "root"):  # who belongs to it sees it, though nothing is in it yet
+        told = await page(server, who)
+        assert all(f"<li>{role.value}<p>{role.value}" in told for role in Role)
+    assert await page(server, None) == await page(server, "alice") == ""
+    entry = await server.repository.create(DatasetAlias.from_text("office/weather"), dataset_id())
+    record = DatasetRecord(entry.id, entry.alias, server.accounts["office"].id, Visibility.PUBLIC)
+    await server.catalog.datasets.put(record)
+    await entry.dataset.append(a_chain().blocks[:1], expected_head=None)
+    await server.ask("GET", "/office/weather")
+    for who in (None, "alice"):
+        assert "<li>owner<p>owner" in await page(server, who)
+        assert "<li>reader" not in await page(server, who)
+    assert "<li>reader<p>reader" in await page(server, "reader")
 
 
 @pytest.mark.parametrize("path", [MEMBERS, "/accounts/nothing/members", "/accounts/bob/members"])
