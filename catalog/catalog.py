@@ -30,6 +30,7 @@ from catalog.jobs import Jobs
 from catalog.lineage import Lineage
 from catalog.mirror_lags import MirrorLags
 from catalog.mirrors import Mirrors
+from catalog.public_datasets import PublicDatasets
 from catalog.publishers import Publishers
 from catalog.quotas import Quotas
 from catalog.repeats import Repeats
@@ -66,6 +67,7 @@ class Catalog:
         self.attempts = Attempts(database, now)
         self.dataset_lists = DatasetLists(database)
         self.lineage = Lineage(database)
+        self.public_datasets = PublicDatasets(database)
         self.quotas = Quotas(database, now)
         self.audit = Audit(database, now)
         self.ipfs = IpfsTables(database, now)

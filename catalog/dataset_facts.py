@@ -76,7 +76,7 @@ class DatasetFacts:
         wanted = dataset_facts.c.dataset_id.in_([str(each) for each in dataset_ids])
         async with self._database.reading() as connection:
             rows = await connection.execute(select(dataset_facts).where(wanted))
-            return {DatasetId.from_text(row.dataset_id): _facts(row) for row in rows}
+            return {DatasetId.from_text(row.dataset_id): facts_of_row(row) for row in rows}
 
     async def heads(self) -> dict[DatasetId, str]:
         """Up to which head each dataset is known, in the form that facts have now."""
@@ -94,7 +94,7 @@ class DatasetFacts:
         here = dataset_blocks.c
         query = select(dataset_blocks).where(here.dataset_id == str(dataset_id), here.sequence_number.in_(numbers))
         async with self._database.reading() as connection:
-            return [_block(row) for row in await connection.execute(query.order_by(here.sequence_number))]
+            return [block_of_row(row) for row in await connection.execute(query.order_by(here.sequence_number))]
 
     async def blocks_before(self, dataset_id: DatasetId, sequence_number: int, *, count: int) -> list[BlockFacts]:
         """The ``count`` blocks before that number, newest first."""
@@ -106,7 +106,7 @@ class DatasetFacts:
             .limit(count)
         )
         async with self._database.reading() as connection:
-            return [_block(row) for row in await connection.execute(query)]
+            return [block_of_row(row) for row in await connection.execute(query)]
 
     async def blocks_with(
         self, dataset_id: DatasetId, events: Collection[str], *, after: int, count: int
@@ -120,7 +120,7 @@ class DatasetFacts:
             .limit(count)
         )
         async with self._database.reading() as connection:
-            return [_block(row) for row in await connection.execute(query)]
+            return [block_of_row(row) for row in await connection.execute(query)]
 
     async def blocks_of_records(
         self, dataset_id: DatasetId, first: int, last: int, *, count: int
@@ -132,7 +132,7 @@ class DatasetFacts:
         async with self._database.reading() as connection:
             start = await _number_of_block(connection, str(dataset_id), first)
             rows = await connection.execute(mine.where(here.sequence_number >= start).limit(count + 1))
-            blocks = [_block(row) for row in rows]
+            blocks = [block_of_row(row) for row in rows]
         before = [first, *(each.records for each in blocks)]
         reached = [each for each, records in zip(blocks, before, strict=False) if records <= last]
         if len(reached) > count:
@@ -247,7 +247,8 @@ def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _facts(row: Row[Any]) -> Facts:
+def facts_of_row(row: Row[Any]) -> Facts:
+    """What a row of ``dataset_facts`` says."""
     return Facts(
         head=Multihash.from_text(row.head),
         kind=row.kind,
@@ -278,6 +279,7 @@ def _block_row(dataset_id: DatasetId, block: BlockFacts) -> Mapping[str, Any]:
     }
 
 
-def _block(row: Row[Any]) -> BlockFacts:
+def block_of_row(row: Row[Any]) -> BlockFacts:
+    """What a row of ``dataset_blocks`` says."""
     name = Multihash.from_text(row.hash)
     return BlockFacts(row.sequence_number, name, row.system_time, row.event, row.records, row.bytes)

@@ -47,6 +47,7 @@ from repo_server.handlers import (
     uploads,
     verification,
 )
+from repo_server.harvest_routes import DESCRIPTION_ROUTES, HARVEST_ROUTES
 from repo_server.login_routes import LOGIN_ROUTES
 from repo_server.needs import ADMIN, ANYONE, UNASKED, OfDataset, OfNode, Who
 from repo_server.page_routes import ACCOUNT_PAGE_ROUTES, DATASET_PAGE_ROUTES, HOME_ROUTES
@@ -72,6 +73,7 @@ NODE_ROUTES: Final = (
     *ACCOUNT_ROUTES,
     Route("GET", "/datasets/{did}", datasets.get_dataset, "name and owner of a dataset by its id", ANYONE),
     *QUERY_ROUTES,
+    *HARVEST_ROUTES,
     Route(
         "POST",
         "/platform/file/upload/prepare",
@@ -158,6 +160,7 @@ DATASET_ROUTES: Final = (
     Route("PUT", "/checkpoints/{hash}", simple.put_checkpoint, "send a checkpoint", _SENDING, Audited.COUNTED),
     *LOOK_ROUTES,
     *DATASET_PAGE_ROUTES,
+    *DESCRIPTION_ROUTES,
     Route("GET", "/reports", reports.get_reports, "what verifications found, and how the verdict changed", Access.READ),
     Route("GET", "/reports/{hash}", reports.get_report, "one verification report", Access.READ),
     Route("GET", "/schedule", schedules.get_schedule, "when the dataset is polled, and how it went", Access.READ),

@@ -24,6 +24,7 @@ from repo_server.dataset_states import (
 )
 from repo_server.gate import VISIT, Visit, access_of
 from repo_server.handlers.simple import hash_of
+from repo_server.harvest.describing import described
 from repo_server.html_response import VARIES, frame_of, html_response, wants_html
 from repo_server.lineages import lineage_of, look_of
 from repo_server.openapi.described import Parameter, Tag, describes, json_or_page
@@ -123,6 +124,7 @@ async def _seen(found: Visit, facts: Facts) -> SeenDataset:
         preview=await _preview(found, facts),
         lineage=await _lineage(found),
         base_url=found.services.base_url,
+        described=await described(found.services, found.dataset, facts, in_force),
     )
 
 

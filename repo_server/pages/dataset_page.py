@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from yarl import URL
-
 from catalog.facts_of_blocks import BlockFacts, Facts
 from catalog.reports import KeptReport
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
 from opendatafabric.metadata.annotations import AttachmentEmbedded
 from opendatafabric.multihash import Multihash
+from repo_server.harvest.described import Described
+from repo_server.harvest.schema_org import embedded, schema_org_dataset
+from repo_server.pages.addresses import web_address
 from repo_server.pages.citations import bibtex, citation, ways_to_pull
 from repo_server.pages.frame import Frame
 from repo_server.pages.history_strip import history_strip
@@ -27,7 +28,6 @@ from repo_server.previews import Preview
 from verify.standing import Standing
 
 _READMES_REMEMBERED: Final = 64
-_WEB: Final = frozenset({"http", "https"})
 _sanitised = lru_cache(_READMES_REMEMBERED)(sanitised_html)
 
 
@@ -50,6 +50,8 @@ class SeenDataset:
     base_url: str
     preview: Preview | None = None
     lineage: Drawing | None = None
+    described: Described | None = None
+    """For search engines; nothing of datasets that are not public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ def dataset_page(seen: SeenDataset, frame: Frame) -> str:
         "dataset.html",
         frame=frame,
         alias=seen.alias,
+        structured=None if seen.described is None else embedded(schema_org_dataset(seen.described)),
+        address=f"{seen.base_url}/{seen.alias}",
         dataset_id=seen.id,
         visibility=seen.visibility,
         facts=facts,
@@ -127,14 +131,6 @@ def growth(points: Sequence[BlockFacts]) -> list[Growth]:
     records = _growth("Records", ordered, [block.records for block in ordered], number)
     size_of_data = _growth("Bytes", ordered, [block.bytes for block in ordered], size)
     return [each for each in (records, size_of_data) if each is not None]
-
-
-def web_address(text: str) -> str | None:
-    """``text``, if it is an address that may be followed."""
-    try:
-        return text if URL(text).scheme in _WEB else None
-    except ValueError:
-        return None
 
 
 def _growth(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -26,6 +27,9 @@ async def server(tmp_path: Path) -> AsyncIterator[Hosted]:
     async with hosted(tmp_path, Tenancy.MULTI, run_worker=False) as running:
         await running.add("weather", CHAIN)
         await running.ask("POST", "/alice/weather/verify", who="alice")
+        async with asyncio.timeout(60):
+            while (await running.ask("GET", "/alice/weather")).status != 200:
+                pass  # until its chain is read
         yield running
 
 
