@@ -18,7 +18,7 @@ from cli.bulk import read_file
 from cli.catalogs import catalog_of
 from cli.datasets import is_address, opened, opened_repository
 from opendatafabric.attestation.document import KEYS_PATH, TrustedKey, read_key_document
-from opendatafabric.attestation.dsse import Envelope, envelope_of
+from opendatafabric.attestation.dsse import envelope_of, envelopes_in
 from opendatafabric.attestation.keys import PublicKey
 from opendatafabric.attestation.policy import Judgement, judge
 from opendatafabric.attestation.statement import verification_in
@@ -85,21 +85,6 @@ async def collect(ref: str, addresses: Sequence[str], repository: str) -> AsyncI
             kept = [_proved(each, origin_of(address)) for each in told[_LIST]]
             new = [await catalog.attestations.put(each) for each in kept if each.dataset_id == dataset_id]
             yield address, sum(new)
-
-
-def envelopes_in(data: bytes) -> list[Envelope]:
-    """From an envelope, a list of them, or what a server tells of a dataset.
-
-    Raises:
-        MalformedInput: it is none of these.
-    """
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        raise MalformedInput("that is no attestation", expected="JSON of a DSSE envelope, or a list of them") from None
-    if isinstance(value, dict) and isinstance(value.get(_LIST), list):
-        value = [each.get("envelope") if isinstance(each, dict) else each for each in value[_LIST]]
-    return [envelope_of(each) for each in (value if isinstance(value, list) else [value])]
 
 
 @asynccontextmanager

@@ -76,6 +76,11 @@ def between(batch: pa.RecordBatch, column: str, times: tuple[Instant | None, Ins
     return batch.filter(keeps)
 
 
+def text_of(moment: Time) -> str:
+    """As in RFC 3339."""
+    return moment if isinstance(moment, str) else moment.isoformat()
+
+
 def _instant(moment: Time | None) -> Instant | None:
     if moment is None or isinstance(moment, str):
         return None if moment is None else Instant.from_rfc3339(moment)

@@ -6,6 +6,7 @@ another loop runs already.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,11 +19,15 @@ import pyarrow.dataset as pads
 from odf_client.address import Address
 from odf_client.bars import Shown, shown
 from odf_client.cache import Cache
-from odf_client.chosen import Chosen, read_choice
+from odf_client.chosen import Chosen, Time, read_choice, text_of
 from odf_client.held import Held
+from odf_client.listening import Event, events_at
 from odf_client.reading import known_at, reader_of
+from odf_client.sending import Ingested, Records, Visibility, ingested, pulled_to, pushed
+from odf_client.vouching import Vouched, vouched
 from odf_client.waiting import each, wait
 from opendatafabric.codec.plain import to_plain
+from opendatafabric.did import DatasetId
 from opendatafabric.multihash import Multihash
 from storage.records.moment import KnownRecords, Moment
 
@@ -164,6 +169,84 @@ class Dataset:
         if chosen:
             return session.createDataFrame(self.to_arrow(progress=progress, **chosen))
         return session.read.parquet(*map(str, self.files(progress=progress)))
+
+    def pull(
+        self,
+        to: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        force: bool = False,
+        progress: Shown = None,
+    ) -> Dataset:
+        """A whole copy of it: in a repository under ``name``, or in a folder of its own. Done again after a failure, it
+        fetches what is missing; done again later, what is new. ``force`` replaces a chain that has diverged.
+
+        >>> copy = dataset.pull("my-repository", name="weather", progress=True)
+        """
+        with shown(progress) as advance:
+            address = wait(pulled_to(self._held, os.fspath(to), name, force=force, progress=advance))
+        return Dataset(address, self._held.cache)
+
+    def push(
+        self,
+        to: str,
+        *,
+        token: str | None = None,
+        force: bool = False,
+        visibility: Visibility = "private",
+        progress: Shown = None,
+    ) -> str:
+        """Send it to a server or a folder, making it there with that ``visibility`` if it is new; the head that was
+        sent.
+
+        >>> odf_client.open("my-dataset").push("https://data.example/alice/weather", token=token)
+
+        Raises:
+            ChainsDiverged, RefConflict: what is there is not below it, and ``force`` is off.
+            AuthenticationRequired, AccessDenied, TransferRejected: the server does not take it.
+        """
+        with shown(progress) as advance:
+            sending = pushed(self._held, Address(to, token), force=force, visibility=visibility, progress=advance)
+            return wait(sending)
+
+    def ingest(
+        self,
+        records: Records,
+        *,
+        source_name: str | None = None,
+        event_time: Time | None = None,
+        progress: Shown = None,
+    ) -> Ingested:
+        """Add records by the push source of the dataset: a file as that reads it, or a table, a data frame, a list of
+        dicts. Sent in pieces, going on after a cut; they enter once. ``refresh`` shows them here.
+
+        >>> dataset.ingest([{"city": "kyiv", "population": 3_000_000}], event_time="2024-01-01T00:00:00Z")
+        """
+        happened = None if event_time is None else text_of(event_time)
+        with shown(progress) as advance:
+            return wait(ingested(self._held.address, records, source_name, happened, advance))
+
+    def subscribe(self, since: str | None = None) -> Iterator[Event]:
+        """What happens to it, as it does, without end; after a cut it goes on where it was. ``since`` is the ``id`` of
+        the last event that is known already.
+
+        >>> for event in dataset.subscribe():
+        ...     dataset.refresh()
+        """
+        return each(events_at(self._held.address, since))
+
+    def verify_attestation(self, *, trust: Sequence[str] = (), require: int = 1) -> Vouched:
+        """What was signed of this very head. ``trust`` are keys (``did:key:…``) and servers whose published keys count;
+        without any, the server is believed that has the dataset. ``require`` says how many keys must agree.
+
+        >>> dataset.verify_attestation(trust=["did:key:z6Mk…"]).verdict
+        'valid'
+
+        Raises:
+            InvalidSignature: too few of the keys have signed the same of this head.
+        """
+        subject = (DatasetId.from_text(self.id), self._head)
+        return wait(vouched(self._held.address, subject, trust, require))
 
     def _refreshed(self, replace: bool, progress: Shown) -> Multihash:
         with shown(progress) as advance:

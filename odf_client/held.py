@@ -11,6 +11,7 @@ import aiohttp
 from odf_client.address import Address
 from odf_client.cache import Cache
 from odf_client.slice_files import SliceFiles
+from opendatafabric.chain.objects import ObjectFile, objects_of
 from opendatafabric.errors import ChainsDiverged, DatasetNotFound, RefConflict, TransferRejected
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
@@ -18,6 +19,7 @@ from storage.open import CAR_SUFFIX, open_dataset
 from storage.progress import Progress, silent
 from storage.protocols import ObjectReader
 from storage.records.moment import KnownHeads
+from sync.objects import copy_objects
 from sync.pull import pull_dataset
 from sync.remote import RemoteLocation
 from sync.transfer import DatasetTarget, TransferOptions, TransferResult, TransferTarget
@@ -64,6 +66,19 @@ class Held:
                 if self.address.says_how:
                     raise
             return await pull(self.address.as_walked())  # a web server over a folder holds no conversations
+
+    async def complete(self, progress: Progress) -> None:
+        """Fetch every object that the chain names and that is not here."""
+        if self.lies_here:
+            return
+        head = await self.here.head()
+        files: list[ObjectFile] = []
+        assert head is not None
+        async for batch in self.here.walk(head):
+            files += [file for block in batch for file in objects_of(block)]
+        missing = await self.here.missing_objects(files)
+        async with self._source() as source:
+            await copy_objects(source, self.here.writable_objects(), missing, progress=progress)
 
     async def _followed(self, *, replace: bool, progress: Progress) -> Multihash | None:
         options = TransferOptions(metadata_only=True, force=replace)

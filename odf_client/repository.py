@@ -13,8 +13,9 @@ from odf_client.address import Address
 from odf_client.answers import Answer, read_answer
 from odf_client.bars import Shown
 from odf_client.cache import Cache
-from odf_client.chosen import Time
+from odf_client.chosen import Time, text_of
 from odf_client.dataset import Dataset
+from odf_client.listening import Event, events_at
 from odf_client.waiting import each, wait
 from opendatafabric.dataset_ref import DatasetRef, parse_dataset_ref
 from opendatafabric.did import DatasetId
@@ -104,7 +105,7 @@ class Repository:
         """
         self._require_server("asked")
         moments = {"asAt": as_at, "asOf": as_of}
-        given = {name: _text(moment) for name, moment in moments.items() if moment is not None}
+        given = {name: text_of(moment) for name, moment in moments.items() if moment is not None}
         form = {"dataFormat": "JsonAoA", "include": ["Proof", "Schema"], "schemaFormat": "OdfJson"}
         return wait(self._answer({"query": sql, "limit": limit, "state": projected, **form, **given}))
 
@@ -120,6 +121,10 @@ class Repository:
         signer = read_answer(raw).signer
         wait(check_at_server(self._address.url, raw, signer, self._address.headers))
         return signer
+
+    def subscribe(self, since: str | None = None) -> Iterator[Event]:
+        """What happens to all datasets that the caller may see; as ``Dataset.subscribe``."""
+        return each(events_at(self._address, since))
 
     def _require_server(self, what: str) -> None:
         if not self._address.is_web:
@@ -175,7 +180,3 @@ def _on_same_server(path: Any) -> str:
     if not isinstance(path, str) or not path.startswith("/") or path.startswith("//"):
         raise MalformedInput("the server goes on with its list elsewhere", found=str(path)[:100])
     return path
-
-
-def _text(moment: Time) -> str:
-    return moment if isinstance(moment, str) else moment.isoformat()

@@ -8,13 +8,16 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from opendatafabric.attestation.keys import PublicKey, SigningKey
 from opendatafabric.errors import LimitExceeded, MalformedInput
 from opendatafabric.limits import ATTESTATION_BYTES_MAX, ATTESTATION_SIGNATURES_MAX
+
+_LIST: Final = "attestations"
+"""What the API of a server calls a list of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,21 @@ def envelope_of(value: Any) -> Envelope:
         )
     payload = _decoded(value.get("payload"))
     return Envelope(_text(value.get("payloadType")), payload, tuple(map(_signature, signatures)))
+
+
+def envelopes_in(data: bytes) -> list[Envelope]:
+    """From an envelope, a list of them, or what a server tells of a dataset.
+
+    Raises:
+        MalformedInput: it is none of these.
+    """
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise MalformedInput("that is no attestation", expected="JSON of a DSSE envelope, or a list of them") from None
+    if isinstance(value, dict) and isinstance(value.get(_LIST), list):
+        value = [each.get("envelope") if isinstance(each, dict) else each for each in value[_LIST]]
+    return [envelope_of(each) for each in (value if isinstance(value, list) else [value])]
 
 
 def _signature(value: Any) -> Signature:

@@ -76,6 +76,8 @@ async def _send_on(
     request: web.Request, response: web.StreamResponse, services: Services, number: int, wanted: Wanted
 ) -> None:
     ends_at = time.monotonic() + STREAM_S_MAX
+    # Whoever is cut off before anything happened comes back to here, not to what is the newest then.
+    await response.write(b"id: %d\n\n" % number)
     while not services.stopping and time.monotonic() < ends_at:
         found = await services.feed.after(number, patience_s=ALIVE_EVERY_S)
         caller = await caller_again(request)

@@ -98,7 +98,13 @@ def with_cities(beside: Beside, folder: Path, tenancy: Tenancy) -> Cities:
     return cities
 
 
+async def refresh(cities: Cities, name: str = "cities") -> None:
+    """Have the index, and with it events, know what lies there now."""
+    entry = await cities.server.repository.find(cities.server.alias(name))
+    await refresh_facts(cities.server.catalog.dataset_facts, entry.id, entry.dataset)
+
+
 async def add_listed(cities: Cities, **options: Any) -> None:
     """Cities of alice's that lists know of."""
-    dataset = await add_cities(cities.server, cities.folder, **options)
-    await refresh_facts(cities.server.catalog.dataset_facts, (await dataset.seed()).dataset_id, dataset)
+    await add_cities(cities.server, cities.folder, **options)
+    await refresh(cities, options.get("name", "cities"))

@@ -27,4 +27,5 @@ def test_the_program_of_the_page_runs(
     known: dict[str, object] = {}
     exec(program.replace("http://127.0.0.1:8080", example_server.address), known)
     assert len(known["frame"]) == 500  # type: ignore[arg-type]
-    assert "us.noaa.seattle-weather" in capsys.readouterr().out
+    assert known["rainy"] == [(144,)]
+    assert "iata" in capsys.readouterr().out
