@@ -29,6 +29,9 @@ from opendatafabric.server_limits import AUDIT_TEXT_CHARS_MAX
 from opendatafabric.visible import visible_in_line
 
 ARCHIVED: Final = "audit-archived"
+_COMMANDS: Final = "odf "
+"""How what commands did is called in the log."""
+
 _PAGE: Final = 1_000
 _LIST_MAX: Final = 100
 _TOO_DEEP: Final = 4
@@ -54,6 +57,13 @@ class Audit:
     async def append(self, action: str, subject: str, details: Mapping[str, Any]) -> None:
         """Write down what happened."""
         await self.append_all([Deed(action, subject, details)])
+
+    async def last_command(self, after: int = 0) -> int:
+        """The number of the last entry of a command, or ``after`` if none came since."""
+        of_commands = audit.c.action.startswith(_COMMANDS, autoescape=True)
+        query = select(func.max(audit.c.id)).where(audit.c.id > after, of_commands)
+        async with self._database.reading() as connection:
+            return (await connection.execute(query)).scalar() or after
 
     async def append_all(self, deeds: Sequence[Deed]) -> None:
         """Write down what happened, in this order and in one transaction."""

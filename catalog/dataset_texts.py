@@ -33,10 +33,16 @@ async def put_texts(connection: AsyncConnection, facts_by_id: Mapping[str, Facts
     await connection.execute(statement, rows)
 
 
-async def put_name(connection: AsyncConnection, dataset_id: str, alias: str) -> None:
-    """What a dataset is called, if it is known by more than its name."""
-    mine = (dataset_texts.c.dataset_id == dataset_id) & (dataset_texts.c.name != alias)
-    await connection.execute(update(dataset_texts).where(mine).values(name=alias))
+async def put_names(connection: AsyncConnection, aliases: Mapping[str, str]) -> None:
+    """What datasets are called that are known by more than their names."""
+    known = select(dataset_texts.c.dataset_id, dataset_texts.c.name).where(dataset_texts.c.dataset_id.in_(aliases))
+    rows = [row for row in await connection.execute(known) if row.name != aliases[row.dataset_id]]
+    renamed = (
+        update(dataset_texts).where(dataset_texts.c.dataset_id == _bound("dataset_id")).values(name=_bound("name"))
+    )
+    if rows:
+        values = [{"of_dataset_id": row.dataset_id, "of_name": aliases[row.dataset_id]} for row in rows]
+        await connection.execute(renamed, values)
 
 
 def _bound(name: str) -> Any:

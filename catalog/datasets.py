@@ -6,7 +6,7 @@ here alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from catalog.accounts import Account
 from catalog.dataset_facts import forget_facts, has_facts
-from catalog.dataset_texts import put_name
+from catalog.dataset_texts import put_names
 from catalog.engine import Database
-from catalog.events import EventType, note_event
+from catalog.events import EventType, Happening, note_event, note_events
 from catalog.tables import datasets, reflog
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
@@ -62,24 +62,22 @@ class Datasets:
 
     async def put(self, record: DatasetRecord) -> None:
         """Know a dataset; owner and visibility of one that is known stay."""
-        row = {
-            "id": str(record.id),
-            "alias": str(record.alias),
-            "alias_folded": str(record.alias).lower(),
-            "owner_id": str(record.owner_id),
-            "visibility": record.visibility.value,
-            "created_at": self._now(),
-        }
-        kept = {name: row[name] for name in ("alias", "alias_folded")}
+        await self.put_all([record])
+
+    async def put_all(self, records: Sequence[DatasetRecord]) -> None:
+        """The same of many, in one transaction."""
+        rows = [_row(record, self._now()) for record in records]
+        added = upsert(datasets)
+        kept = {name: added.excluded[name] for name in ("alias", "alias_folded")}
+        these = select(datasets.c.id, datasets.c.alias).where(datasets.c.id.in_([row["id"] for row in rows]))
         async with self._database.writing() as connection:
-            known = select(datasets.c.alias).where(datasets.c.id == row["id"])
-            before = (await connection.execute(known)).scalar()
-            statement = upsert(datasets).values(row).on_conflict_do_update(index_elements=["id"], set_=kept)
-            await connection.execute(statement)
-            await put_name(connection, str(record.id), str(record.alias))
-            if before not in {None, row["alias"]}:
-                details = {"previousAlias": before}
-                await note_event(connection, self._now(), EventType.RENAMED, str(record.id), details)
+            before = {row.id: row.alias for row in await connection.execute(these)}
+            if rows:
+                await connection.execute(added.on_conflict_do_update(index_elements=["id"], set_=kept), rows)
+            await put_names(connection, {row["id"]: row["alias"] for row in rows})
+            renamed = [row["id"] for row in rows if before.get(row["id"], row["alias"]) != row["alias"]]
+            told = [Happening(EventType.RENAMED, each, {"previousAlias": before[each]}) for each in renamed]
+            await note_events(connection, self._now(), told)
 
     async def set_visibility(self, dataset_id: DatasetId, visibility: Visibility) -> None:
         """Say who may read a dataset without a role."""
@@ -107,10 +105,11 @@ class Datasets:
         async with self._database.reading() as connection:
             return [_record(row) for row in await connection.execute(query)]
 
-    async def ids(self) -> set[DatasetId]:
-        """Every dataset that is known."""
+    async def aliases(self) -> dict[DatasetId, DatasetAlias]:
+        """Every dataset that is known, and what it is called."""
         async with self._database.reading() as connection:
-            return {DatasetId.from_text(each) for each in (await connection.execute(select(datasets.c.id))).scalars()}
+            rows = await connection.execute(select(datasets.c.id, datasets.c.alias))
+            return {DatasetId.from_text(row.id): DatasetAlias.from_text(row.alias) for row in rows}
 
     async def log_move(
         self,
@@ -171,6 +170,17 @@ async def _forget(connection: AsyncConnection, dataset_id: str, at: float) -> No
         await note_event(connection, at, EventType.GONE, dataset_id, {})
     await connection.execute(delete(datasets).where(datasets.c.id == dataset_id))
     await forget_facts(connection, dataset_id)
+
+
+def _row(record: DatasetRecord, at: float) -> dict[str, Any]:
+    return {
+        "id": str(record.id),
+        "alias": str(record.alias),
+        "alias_folded": str(record.alias).lower(),
+        "owner_id": str(record.owner_id),
+        "visibility": record.visibility.value,
+        "created_at": at,
+    }
 
 
 def _record(row: Row[Any]) -> DatasetRecord:

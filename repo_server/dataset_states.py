@@ -47,11 +47,12 @@ class DatasetCounts(TypedDict):
 
 class DatasetList(TypedDict):
     """Some datasets; ``next`` is the path of those that follow. Of more than 2,000 ``total`` is ``null``, and nothing
-    counted."""
+    counted. It is not ``complete`` while datasets are looked at anew, as after an upgrade."""
 
     datasets: list[FoundEntry]
     total: int | None
     counts: DatasetCounts
+    complete: bool
     next: str | None
 
 

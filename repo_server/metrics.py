@@ -38,6 +38,9 @@ class Metrics:
             buckets=(0.005, 0.025, 0.1, 0.3, 1, 3, 10, 60),
         )
         self._running = Gauge("odf_requests_running", "Requests being answered.", registry=self.registry)
+        self._unindexed = Gauge(
+            "odf_datasets_unindexed", "Datasets yet to be looked at for lists and searches.", registry=self.registry
+        )
         self.stores = StoreMetrics(self.registry)
         self._mirrors = {
             name: Gauge(name, text, ("mirror", "direction"), registry=self.registry)
@@ -81,9 +84,10 @@ class Metrics:
         if route is not None:
             self._seconds.labels(route).observe(seconds)
 
-    async def text(self, catalog: Catalog, *, running: int, now: float) -> bytes:
+    async def text(self, catalog: Catalog, *, running: int, now: float, unindexed: int = 0) -> bytes:
         """Everything as it is ``now`` (seconds since 1970)."""
         self._running.set(running)
+        self._unindexed.set(unindexed)
         self._scrub_end.set((await catalog.scrubs.state()).last_end_at or 0)
         self._jobs.totals = await catalog.job_totals.by_kind()
         self._show_standings(await catalog.standings.totals())

@@ -1,19 +1,21 @@
 """Keeps the index of facts up to date, for pages and searches.
 
-Whoever moves a head here wakes it. What other processes of this catalog move, it finds in their notes within half a
-second; what programs without a catalog do to the datasets, when it looks at all of them, now and then.
+Whoever moves a head here wakes it. What other processes of this catalog move, it finds in their notes within a quarter
+of a second, and that a command may have changed something in the audit log as quickly; what programs without a catalog
+do to the datasets, when it looks at all of them, now and then.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
 from typing import Final
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog
 from catalog.facts_of_blocks import Facts
-from catalog.facts_refresh import refresh_facts
+from catalog.facts_refresh import refresh_facts, refresh_many
 from catalog.reindex import reindex
 from catalog.visibility import Visibility
 from opendatafabric.did import DatasetId
@@ -23,11 +25,13 @@ from storage.dataset import Dataset
 from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 
-_NOTES_EVERY_S: Final = 0.5
+_NOTES_EVERY_S: Final = 0.25
 _PATIENCE_S: Final = 0.5
 """How long somebody who looks at a dataset waits for what is new in its chain; more is read while they look."""
 
 _AT_ONCE: Final = 4
+_BATCH: Final = 50
+"""Datasets that are looked at together and written in one transaction."""
 
 
 class Indexing:
@@ -43,8 +47,17 @@ class Indexing:
         self._running: dict[DatasetId, asyncio.Task[None]] = {}
         self._again: set[DatasetId] = set()
         self._room = asyncio.Semaphore(_AT_ONCE)
-        self._last_move = 0
+        self.left = 0
+        """Datasets that are yet to be looked at, of all that had news when these were last looked for."""
+        self._looked = False
+        self._last_move = self._last_command = 0
+        self._commanded = asyncio.Event()
         self._seen: Hashable | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every dataset was looked at that had news when these were last looked for."""
+        return self._looked and not self.left
 
     def wake(self, dataset_id: DatasetId) -> None:
         """Look at a dataset soon: its head moved."""
@@ -65,9 +78,10 @@ class Indexing:
     async def run_for_ever(self, *, look_every_s: float) -> None:
         """Follow the notes of other processes; every ``look_every_s`` seconds, and at the start, look at all."""
         self._last_move = await self._catalog.datasets.last_move()
+        self._last_command = await self._catalog.audit.last_command()
         async with asyncio.TaskGroup() as both:
-            both.create_task(_repeated(self._follow_notes, _NOTES_EVERY_S))
-            both.create_task(_repeated(self._index_all, look_every_s, then=self.look_at_all))
+            both.create_task(self._follow_for_ever())
+            both.create_task(self._look_for_ever(look_every_s))
 
     async def look_at_all(self) -> None:
         """Know every dataset that is there, and none that is gone, up to its head."""
@@ -88,10 +102,27 @@ class Indexing:
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
     async def _index_all(self) -> None:
+        news = await self._news()
+        self.left = len(news)
+        if len(news) > _BATCH:
+            SERVER.info("%d datasets are looked at for the index", len(news))
+        for start in range(0, len(news), _BATCH):
+            batch = {entry.id: entry.dataset for entry in news[start : start + _BATCH]}
+            for dataset_id, error in (await refresh_many(self._catalog.dataset_facts, batch)).items():
+                _tell(dataset_id, error)
+            self.left -= len(batch)
+        self._looked = True
+
+    async def _news(self) -> list[DatasetEntry]:
+        """Datasets that are known up to another head than they have."""
         known = await self._catalog.dataset_facts.heads()
-        async for entry in self._repository.iterate():
-            if known.get(entry.id) != await _head_of(entry):
-                await asyncio.wait({self._running.get(entry.id) or self._begin(entry.id, entry.dataset)})
+        found: list[DatasetEntry] = []
+        entries = [entry async for entry in self._repository.iterate()]
+        for start in range(0, len(entries), _BATCH):
+            batch = entries[start : start + _BATCH]
+            heads = await asyncio.gather(*map(_head_of, batch))
+            found += [entry for entry, head in zip(batch, heads, strict=True) if known.get(entry.id) != head]
+        return found
 
     async def _follow_notes(self) -> None:
         version = self._catalog.version()
@@ -101,6 +132,24 @@ class Indexing:
         self._last_move, moved = await self._catalog.datasets.moved_since(self._last_move)
         for dataset_id in moved:
             self.wake(dataset_id)
+        before, self._last_command = self._last_command, await self._catalog.audit.last_command(self._last_command)
+        if before != self._last_command:
+            self._commanded.set()
+
+    async def _follow_for_ever(self) -> None:
+        while True:
+            await _tried(self._follow_notes)
+            await asyncio.sleep(_NOTES_EVERY_S)
+
+    async def _look_for_ever(self, look_every_s: float) -> None:
+        """Look at all datasets every so often, and whenever a command may have changed one."""
+        await _tried(self._index_all)
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(look_every_s):
+                    await self._commanded.wait()
+            self._commanded.clear()
+            await _tried(self.look_at_all)
 
     def _begin(self, dataset_id: DatasetId, dataset: Dataset | None) -> asyncio.Task[None]:
         task = asyncio.create_task(self._refresh(dataset_id, dataset))
@@ -122,7 +171,11 @@ class Indexing:
         except DatasetNotFound:  # it may come back; what is gone for good, others forget
             return
         except OdfError as error:
-            SERVER.warning("dataset %s cannot be indexed: %s", dataset_id, error)
+            _tell(dataset_id, error)
+
+
+def _tell(dataset_id: DatasetId, error: OdfError) -> None:
+    SERVER.warning("dataset %s cannot be indexed: %s", dataset_id, error)
 
 
 async def _head_of(entry: DatasetEntry) -> str | None:
@@ -132,14 +185,9 @@ async def _head_of(entry: DatasetEntry) -> str | None:
         return None
 
 
-async def _repeated(
-    job: Callable[[], Awaitable[None]], every_s: float, *, then: Callable[[], Awaitable[None]] | None = None
-) -> None:
-    """Do ``job``, and again, or ``then``, each time after ``every_s`` seconds; failures are logged."""
-    while True:
-        try:
-            await job()
-        except OdfError as error:
-            SERVER.warning("the index of facts waits: %s", error)
-        job = then or job
-        await asyncio.sleep(every_s)
+async def _tried(job: Callable[[], Awaitable[None]]) -> None:
+    """Failures are logged: there is a next time."""
+    try:
+        await job()
+    except OdfError as error:
+        SERVER.warning("the index of facts waits: %s", error)

@@ -84,7 +84,8 @@ def metrics_are_public(settings: Settings) -> bool:
 async def get_metrics(request: web.Request) -> web.StreamResponse:
     """``GET /metrics``."""
     services = request.app[SERVICES]
-    text = await services.metrics.text(services.catalog, running=services.requests, now=services.now())
+    left = services.indexing.left
+    text = await services.metrics.text(services.catalog, running=services.requests, now=services.now(), unindexed=left)
     return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE})
 
 

@@ -121,6 +121,7 @@ def _page(request: web.Request, shown: _Shown, **told: Any) -> web.Response:
         frame=frame_of(request, query=value_of(request, WORDS.name).strip()),
         datasets=[_row(request, each) for each in shown.datasets],
         counts=shown.counts,
+        complete=request.app[SERVICES].indexing.is_complete,
         following=None if shown.last is None else _path(request, path_to(request, shown.last)),
         first=_path(request, _without_cursor(request)) if request.query.get(AFTER.name) else None,
         **told,
@@ -130,10 +131,11 @@ def _page(request: web.Request, shown: _Shown, **told: Any) -> web.Response:
 
 def _plain(request: web.Request, shown: _Shown) -> web.Response:
     settings = request.app[SERVICES].settings
-    body = {
+    body: DatasetList = {
         "datasets": [plain_listed(address_of(settings, each.alias), each) for each in shown.datasets],
         "total": shown.counts.total,
         "counts": plain_counts(shown.counts),
+        "complete": request.app[SERVICES].indexing.is_complete,
         "next": None if shown.last is None else _path(request, path_to(request, shown.last)),
     }
     link: Mapping[str, str] = {} if shown.last is None else link_to(request, shown.last)

@@ -22,5 +22,6 @@ async def get_admin(request: web.Request) -> web.StreamResponse:
         await catalog.standings.totals(),
         [] if wrong is None else [wrong],
         frame_of(request),
+        unindexed=services.indexing.left,
     )
     return html_response(shown)

@@ -36,6 +36,8 @@ def admin_page(
     standings: StandingTotals,
     failing: Sequence[str],
     frame: Frame,
+    *,
+    unindexed: int = 0,
 ) -> str:
     """Accounts, jobs, verification; ``failing`` are parts of the node that cannot be used now."""
     return render(
@@ -47,6 +49,7 @@ def admin_page(
         standings=standings,
         lag=lasting(standings.lag_s),
         failing=failing,
+        unindexed=unindexed,
     )
 
 
