@@ -27,6 +27,7 @@ def test_every_numbered_example_is_run_here() -> None:
     assert {path.name for path in (ROOT / "examples").glob("[0-9]*.py")} == set(EXAMPLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs_and_prints_its_point(name: str) -> None:
     script = ROOT / "examples" / name

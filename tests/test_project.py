@@ -173,6 +173,7 @@ def test_without_a_recent_python_the_bootstrap_says_what_to_install(tmp_path: Pa
 SKIPPING = "import pytest\ndef test_x():\n    pytest.skip('no part')\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "code"), [("", 0), ("1", 1)])
 def test_a_skip_fails_only_when_nothing_may_be_skipped(tmp_path: Path, value: str, code: int) -> None:
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())

@@ -28,6 +28,7 @@ def run(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str) -> list[
     return [each["title"] for each in json.loads(file.read_text())] if file.exists() else []
 
 
+@pytest.mark.slow
 def test_a_quick_look_keeps_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch, tmp_path, "--quick") == []
     assert run(monkeypatch, tmp_path) == ["Counting", "Sorting"]

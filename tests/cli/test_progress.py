@@ -37,6 +37,7 @@ def test_nothing_is_drawn_into_a_pipe(capsys: pytest.CaptureFixture[str]) -> Non
     assert (captured.out, captured.err) == ("", "")
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_bars_on_stderr_and_a_clean_stdout(tmp_path: Path) -> None:
     odf("init", tmp_path / "mine")
     ours, theirs = pty.openpty()

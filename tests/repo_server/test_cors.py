@@ -52,6 +52,7 @@ async def test_pages_and_forms_are_not_opened_to_other_origins(shared_multi: Hos
         assert "Access-Control-Allow-Origin" not in answer.headers
 
 
+@pytest.mark.slow
 async def test_no_answer_lets_cookies_travel(multi: Hosted) -> None:
     await multi.add("open", a_chain())
     for route in (*NODE_ROUTES, *DATASET_ROUTES):

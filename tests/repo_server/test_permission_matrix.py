@@ -31,6 +31,11 @@ from tests.repo_server.permission_table import (
     expected_at_node,
 )
 
+TENANCIES: Final = pytest.mark.parametrize(
+    "tenancy",
+    [Tenancy.MULTI, pytest.param(Tenancy.SINGLE, marks=pytest.mark.slow)],
+    ids=lambda tenancy: tenancy.value,
+)
 _AT_ONCE: Final = 8
 _READ_S_MAX: Final = 60
 _HOLDERS: Final = {
@@ -113,7 +118,7 @@ def wrong(answer: Answer, wanted: Expected, probe: Probe) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("tenancy", Tenancy, ids=lambda tenancy: tenancy.value)
+@TENANCIES
 async def test_every_route_answers_every_caller_at_every_dataset_as_the_table_says(
     tmp_path: Path, tenancy: Tenancy
 ) -> None:
@@ -141,6 +146,7 @@ async def test_every_route_answers_every_caller_at_every_dataset_as_the_table_sa
     assert not failures, "\n".join(failures[:50])
 
 
+@TENANCIES
 async def test_every_route_of_the_node_answers_every_caller_as_the_table_says(tmp_path: Path, tenancy: Tenancy) -> None:
     async with peopled(tmp_path, tenancy) as (server, tokens):
         failures = []

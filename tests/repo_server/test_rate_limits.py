@@ -183,6 +183,7 @@ async def test_guessing_passwords_is_held_back_over_all_servers_of_a_catalog(tmp
         assert int(refused.headers["Retry-After"]) <= 100
 
 
+@pytest.mark.slow
 async def test_a_transfer_of_thousands_of_objects_meets_no_limit(multi: Hosted) -> None:
     chain = a_chain()
     await push(multi, chain, "new")

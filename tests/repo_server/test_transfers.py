@@ -195,10 +195,10 @@ async def test_of_two_writers_one_wins_and_the_other_is_told(server: Hosted) -> 
 
 @pytest.mark.parametrize("texts", range(STEPS_OF_A_PUSH))
 async def test_a_push_cut_at_any_step_shows_nothing_and_is_finished_by_a_retry(
-    server: Hosted, texts: int, monkeypatch: pytest.MonkeyPatch
+    multi: Hosted, texts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builder = history()
-    client = Client(server)
+    client = Client(multi)
     await fill(client.local, builder)
     with monkeypatch.context() as patched:
         patched.setattr(limits, "CONVERSATIONS_MAX", 1)
@@ -231,10 +231,10 @@ async def disable_account(server: Hosted) -> None:
 @pytest.mark.parametrize("end", [revoke_tokens, disable_account])
 @pytest.mark.parametrize("is_new", [True, False])
 async def test_a_push_whose_token_ends_while_it_runs_publishes_nothing(
-    server: Hosted, end: Callable[[Hosted], Awaitable[None]], is_new: bool, monkeypatch: pytest.MonkeyPatch
+    multi: Hosted, end: Callable[[Hosted], Awaitable[None]], is_new: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builder = history()
-    client = Client(server) if is_new else await pushed(server, builder)
+    client = Client(multi) if is_new else await pushed(multi, builder)
     before = None if is_new else builder.head
     builder.data(b"the last")
     await fill(client.local, builder)
@@ -244,14 +244,14 @@ async def test_a_push_whose_token_ends_while_it_runs_publishes_nothing(
     async def end_after_the_objects(pushing: push._SmartPush, effect: UploadsOrAsked) -> int | None:
         asked = await original(pushing, effect)
         if asked is None:
-            await end(server)
+            await end(multi)
         return asked
 
     monkeypatch.setattr(limits, "CONVERSATIONS_MAX", 1)
     monkeypatch.setattr(push._SmartPush, "_uploads_or_asked", end_after_the_objects)
     with pytest.raises(OdfError):
         await client.push()
-    entry = await server.repository.find(server.alias(client.name), include_pending=True)
+    entry = await multi.repository.find(multi.alias(client.name), include_pending=True)
     assert entry.pending is is_new
     assert (None if is_new else await entry.dataset.head()) == before
 
