@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from catalog.catalog import open_catalog
+from catalog.sqlite_files import sqlite_url
 from opendatafabric.block_ref import HEAD
+from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import ObjectNotFound, PolicyViolation, RefConflict, StorageError, TransientStorageError
 from opendatafabric.layout import INFO_POLICY, data_key
 from opendatafabric.multihash import Multihash
@@ -20,27 +25,50 @@ from storage.leases import moving
 from storage.local.objects import LocalObjectStore
 from storage.local.refs import LocalRefStore
 from storage.memory import MemoryObjectStore, MemoryRefStore
+from storage.open import Connection, init_repository
 from storage.put_back import put_back
+from storage.s3.location import S3Location
+from storage.s3.objects import S3ObjectStore
+from storage.s3.refs import S3RefStore
 from storage.values import LeaseKind, WriteMode
 from sync.simple import copy_chain
 from sync.transfer import DatasetTarget, TransferOptions
+from tests.ipfs.node import NodeAddresses, ipfs_node
 from tests.source_tree import FLOORS, ROOT, python_files, text_of
 from tests.storage.chains import ChainBuilder, chain
 from tests.suites.dataset import fill
+
+__all__ = ["ipfs_node"]
 
 OLD, NEW, OTHER = chain(["a"]), chain(["a", "b"]), chain(["a", "other"])
 APPEND_ONLY, NO_FORCE = HeadPolicy(append_only=True), HeadPolicy(allow_force=False)
 
 
-@pytest.fixture(params=["memory", "local"])
-async def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Dataset:
+@asynccontextmanager
+async def _at_ipfs_node(node: NodeAddresses, folder: Path) -> AsyncIterator[Dataset]:
+    async with open_catalog(sqlite_url(folder / "catalog.sqlite")) as catalog, aiohttp.ClientSession() as session:
+        connection = Connection(session, tables=catalog.stores, cache_bytes_max=1_000_000)
+        repository = await init_repository(f"{node.rpc}/{folder.name}", connection)
+        yield (await repository.create(DatasetAlias.from_text("foo"), NEW.id)).dataset
+
+
+@pytest.fixture(params=["memory", "local", *(pytest.param(each, marks=pytest.mark.slow) for each in ("s3", "ipfs"))])
+async def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Dataset]:
     """With ``NEW`` in it."""
-    if request.param == "memory":
-        found = Dataset(MemoryObjectStore(), MemoryRefStore())
-    else:
-        found = Dataset(LocalObjectStore(tmp_path), LocalRefStore(tmp_path))
-    await fill(found, NEW)
-    return found
+    async with AsyncExitStack() as stack:
+        match request.param:
+            case "memory":
+                found = Dataset(MemoryObjectStore(), MemoryRefStore())
+            case "local":
+                found = Dataset(LocalObjectStore(tmp_path), LocalRefStore(tmp_path))
+            case "s3":
+                place: S3Location = request.getfixturevalue("s3_place")
+                found = Dataset(S3ObjectStore(place), S3RefStore(place))
+            case _:
+                node: NodeAddresses = request.getfixturevalue("ipfs_node")
+                found = await stack.enter_async_context(_at_ipfs_node(node, tmp_path))
+        await fill(found, NEW)
+        yield found
 
 
 async def test_without_a_policy_everything_is_allowed(dataset: Dataset) -> None:

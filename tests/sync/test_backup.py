@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.head_signature import HeadSignature
 from opendatafabric.layout import report_key
 from opendatafabric.multihash import physical_hash
 from storage.collect import collect
 from storage.dataset import Dataset
 from storage.fsck import fsck
+from storage.head_policy import HeadPolicy, read_policy, write_policy
+from storage.head_signatures import add_signature, read_signatures
 from storage.local.objects import LocalObjectStore
 from storage.memory import MemoryObjectStore
 from storage.protocols import ObjectStore
@@ -23,8 +26,18 @@ from storage.values import ByteRange
 from storage.wrappers.passing import PassingObjectStore
 from sync.backup import copy_reports, copy_repository
 from sync.static_export import export_static
+from tests.storage.chains import ChainBuilder, instant
 from tests.suites.collecting import published, replaced, store_all
 from tests.suites.dataset import fill
+
+SECRET, AT = bytes(range(32)), instant(0)
+
+
+def other_chain() -> ChainBuilder:
+    """One that leaves the published one after its seed."""
+    found = published().fork(1)
+    found.info("another chain")
+    return found
 
 
 class Busy(PassingObjectStore):
@@ -38,9 +51,7 @@ class Busy(PassingObjectStore):
     async def stream(self, key: str, byte_range: ByteRange | None = None) -> AsyncIterator[bytes]:
         if not self._done:
             self._done = True
-            other = published().fork(1)
-            other.info("another chain")
-            await self._dataset.append(other.blocks[1:], expected_head=published().head, force=True)
+            await self._dataset.append(other_chain().blocks[1:], expected_head=published().head, force=True)
             await collect(self._dataset, grace_s=-1)
         async for piece in self.inner.stream(key, byte_range):
             yield piece
@@ -90,3 +101,28 @@ async def test_reports_are_copied_and_damaged_ones_left_out(tmp_path: Path) -> N
     await target.put(known, b"known")
     assert await copy_reports(source, target) == 1
     assert set(target.objects) == {known, new}
+
+
+async def backed_up(source: Repository, copy: Repository) -> Dataset:
+    """The dataset in the copy."""
+    (copied,) = [each async for each in copy_repository(source, copy)]
+    return (await copy.find(copied.alias)).dataset
+
+
+async def test_the_rules_by_which_a_head_moves_are_copied_and_hold_no_copy_back(tmp_path: Path) -> None:
+    source, target = Repository.init(tmp_path / "source"), Repository.init(tmp_path / "copy")
+    dataset = (await source.create(DatasetAlias.from_text("a"), published().id)).dataset
+    await fill(dataset, published())
+    signed = HeadSignature.make(published().id, published().blocks[-1].hash, AT, SECRET)
+    await add_signature(dataset.writable_objects(), signed)
+    append_only = HeadPolicy(append_only=True, signed_by=signed.key)
+    await write_policy(dataset.writable_objects(), append_only)
+    copy = await backed_up(source, target)
+    assert (await read_policy(copy.objects), await read_signatures(copy.objects)) == (append_only, [signed])
+    await write_policy(dataset.writable_objects(), HeadPolicy())
+    await dataset.append(other_chain().blocks[1:], expected_head=published().head, force=True)
+    no_force = HeadPolicy(allow_force=False)
+    await write_policy(dataset.writable_objects(), no_force)
+    copy = await backed_up(source, target)
+    assert (await copy.head(), await read_policy(copy.objects)) == (other_chain().head, no_force)
+    assert await backed_up(source, target)
