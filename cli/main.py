@@ -23,7 +23,7 @@ COMMANDS: Final = (
     "delete", "undelete", "rename", "transfer", "policy", "sign", "reflog", "undo",
     "list", "show", "log", "tail", "lineage",
     "sql", "pull", "push", "schedule", "worker", "login", "account",
-    "token", "trust", "role", "team", "visibility", "mirror", "verify", "report",
+    "token", "trust", "role", "team", "visibility", "webhook", "mirror", "verify", "report",
     "attestation", "witness", "gate", "promote", "fsck", "gc", "scrub", "audit", "quota", "backup", "restore",
     "export", "reindex", "engine", "car", "block", "hash", "snapshot", "ref", "did",
 )  # fmt: skip

@@ -21,14 +21,15 @@ _SECRET_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks; administrators have messages sent to places that not everybody reaches."""
+    """Who asks, ``None`` for the operator; with administrators he has messages sent to places that not everybody
+    reaches."""
 
-    account: Account
+    account: Account | None
     settings: EventSettings
 
     @property
     def is_trusted(self) -> bool:
-        return self.account.is_admin
+        return self.account is None or self.account.is_admin
 
     def checked_url(self, url: str) -> str:
         """``url``, if messages may be sent there as far as can be said before.
@@ -58,7 +59,7 @@ def new_webhook(
     return NewWebhook(
         asker.checked_url(url),
         reach,
-        asker.account.id,
+        None if asker.account is None else asker.account.id,
         dataset_id,
         event_types(events),
         new_secret() if with_secret else None,
