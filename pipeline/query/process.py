@@ -135,9 +135,9 @@ class QueryProcess:
 
 
 @contextmanager
-def running_query(request: QueryRequest) -> Iterator[RunningQuery]:
+def running_query(request: QueryRequest, start: Start = spawned) -> Iterator[RunningQuery]:
     """The query at work; its process ends with the context. Errors are those of ``QueryProcess.wait``."""
-    process = QueryProcess()
+    process = QueryProcess(start=start)
     try:
         process.ask(request)
         yield RunningQuery(process)

@@ -10,6 +10,7 @@ from opendatafabric.metadata.sources import MergeStrategyAppend
 from pipeline.query.prepare import Asked, Catalogue, prepare_query
 from pipeline.query.process import running_query
 from pipeline.query.request import QueryLimits, QueryRequest
+from pipeline.query.starting import Start, spawned
 from storage.dataset import Dataset
 from storage.local.objects import LocalObjectStore
 from tests.pipeline.reading.histories import A, source, with_past
@@ -40,7 +41,7 @@ async def prepared(sql: str, folder: Path, asked: Asked = NOW, **limits: Any) ->
     return await prepare_query(sql, await two_datasets(folder), folder / "placed", asked, limits=QueryLimits(**limits))
 
 
-def rows(request: QueryRequest) -> list[tuple[Any, ...]]:
+def rows(request: QueryRequest, start: Start = spawned) -> list[tuple[Any, ...]]:
     """What the query gives, run to its end."""
-    with running_query(request) as records:
+    with running_query(request, start) as records:
         return [tuple(row.values()) for batch in records for row in batch.to_pylist()]
