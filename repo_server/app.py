@@ -26,7 +26,8 @@ from pipeline.engine_contract.preprocessing import PreprocessElsewhere
 from pipeline.ingest import Engine
 from repo_server.audit_queue import AuditQueue
 from repo_server.background.indexing import Indexing
-from repo_server.background.mirror import MirrorPlace, MirrorRunner
+from repo_server.background.mirror import MirrorRunner
+from repo_server.background.mirror_target import MirrorPlace
 from repo_server.background.scrub import ScrubPlan, ScrubRunner
 from repo_server.background.worker import WorkerProcess
 from repo_server.config import Settings
@@ -288,7 +289,8 @@ async def _mirrors(services: Services, owner: Account) -> AsyncIterator[None]:
     """A runner of mirrors, with connections of its own, where this server runs them."""
     async with aiohttp.ClientSession() as session:
         if services.settings.run_mirrors:
-            place = MirrorPlace(services.repository, services.catalog, owner.id, services.now)
+            limits = services.settings.quota_limits
+            place = MirrorPlace(services.repository, services.catalog, owner.id, services.now, limits)
             tools = MirrorTools(session, services.catalog.ipfs, services.settings.ipfs_access)
             services.mirrors = MirrorRunner(place, tools)
         yield

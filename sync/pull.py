@@ -121,6 +121,8 @@ class _SmartPull:
             return ()
         await self._held.enter_async_context(self._dataset.held(self._examined.files))
         missing = await self._dataset.missing_objects(self._examined.files)
+        if self._options.admit is not None:
+            await self._options.admit(missing)
         self._moved.append(Counter(self._progress, missing))
         return missing
 

@@ -61,6 +61,8 @@ async def copy_chain(
     batches = iter(lambda: {block_key(block.hash): block.raw for block in islice(rest, FOLLOW_BLOCKS_MAX)}, {})
     async with dataset.held(files):
         missing = await dataset.missing_objects(files)
+        if options.admit is not None:
+            await options.admit(missing)
         await copy_objects(source.objects, dataset.writable_objects(), missing, progress=progress)
         await dataset.publish(
             batches,

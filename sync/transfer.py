@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from opendatafabric.chain.objects import ObjectFile
 from opendatafabric.chain.state import ChainState
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.did import DatasetId
@@ -17,6 +19,9 @@ from storage.repositories import DatasetRepository
 from sync.plan import TransferPlan
 from sync.smart.messages import Visibility
 
+Admit = Callable[[Sequence[ObjectFile]], Awaitable[None]]
+"""Asked by a pull before any of these objects moves, when its blocks are proved: what it raises ends the pull."""
+
 
 @dataclass(frozen=True, slots=True)
 class TransferOptions:
@@ -28,6 +33,7 @@ class TransferOptions:
     since: Multihash | None = None
     stop_at: Multihash | None = None
     visibility: Visibility = "Private"
+    admit: Admit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from opendatafabric.dataset_patterns import DatasetAliasPattern
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import MalformedIdentifier
 from opendatafabric.names import AccountName
-from repo_server.background.mirror import MirrorPlace, MirrorRunner
+from repo_server.background.mirror import MirrorRunner
+from repo_server.background.mirror_target import MirrorPlace
 from repo_server.mirror_states import plain_mirror
 from repo_server.moments import moment
 from storage.cron import next_strike
@@ -156,7 +157,8 @@ async def _run(repository: str, mirror_id: int) -> str | None:
     settings = settings_for(repository)
     async with catalog_of(repository) as catalog, aiohttp.ClientSession() as session:
         owner = await catalog.accounts.find_or_create(AccountName(settings.default_account))
-        place = MirrorPlace(await open_repository(repository), catalog, owner.id, time.time)
+        opened = await open_repository(repository)
+        place = MirrorPlace(opened, catalog, owner.id, time.time, settings.quota_limits)
         tools = MirrorTools(session, catalog.ipfs, settings.ipfs_access)
         return await MirrorRunner(place, tools).run_now(mirror_id)
 

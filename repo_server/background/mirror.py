@@ -16,26 +16,23 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from catalog.catalog import Catalog
-from catalog.datasets import DatasetRecord
 from catalog.facts_refresh import refresh_facts
 from catalog.mirrors import ON_CHANGE, Direction, Mirror, MirroredDataset
 from catalog.visibility import Visibility
 from opendatafabric.dataset_patterns import DatasetAliasPattern
 from opendatafabric.dataset_ref import DatasetAlias
-from opendatafabric.did import AccountId, DatasetId
 from opendatafabric.errors import OdfError
+from repo_server.background.mirror_target import HostedTarget, MirrorPlace
 from repo_server.logs import SERVER, redacted
 from storage.backoff import jittered_wait_s
 from storage.cron import next_strike
 from storage.dataset import Dataset
-from storage.repositories import DatasetRepository
 from storage.repository import DatasetEntry
 from storage.under_lease import under_lease
 from sync.mirror import MirrorTools, PushJob, State, dataset_address, push_to_mirror
 from sync.pull import pull_dataset
 from sync.remote import parse_remote
-from sync.smart.messages import Visibility as WireVisibility
-from sync.transfer import RepositoryTarget
+from sync.transfer import TransferOptions, TransferResult
 
 LEASE_S: Final = 60.0
 """A server that died is replaced after so long."""
@@ -55,16 +52,6 @@ AWAY_MAX: Final = 3
 
 _POLL_S: Final = 15.0
 _AT_ONCE: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class MirrorPlace:
-    """What mirrors copy from and to; pulled datasets belong to ``owner_id``. ``now`` in seconds since 1970."""
-
-    repository: DatasetRepository
-    catalog: Catalog
-    owner_id: AccountId
-    now: Callable[[], float]
 
 
 class MirrorRunner:
@@ -189,14 +176,29 @@ class MirrorRunner:
         target = HostedTarget(self._place, alias)
 
         async def pull(_: _Reached) -> tuple[Dataset, None]:
-            source = parse_remote(dataset_address(mirror.target, alias.name))
-            await pull_dataset(self._tools.session, source, target, token=mirror.token, ipfs=self._tools.ipfs)
-            dataset_id = (await target.dataset.seed()).dataset_id
-            await self._place.catalog.watches.moved(dataset_id, await target.dataset.head())
-            await refresh_facts(self._place.catalog.dataset_facts, dataset_id, target.dataset)
+            source, options = (
+                parse_remote(dataset_address(mirror.target, alias.name)),
+                TransferOptions(admit=target.admit),
+            )
+            try:
+                result = await pull_dataset(
+                    self._tools.session, source, target, token=mirror.token, ipfs=self._tools.ipfs, options=options
+                )
+            finally:
+                await target.let_go()
+            await self._note_pull(target.dataset, result)
             return target.dataset, None
 
         return await self._noted(mirror, alias, pull)
+
+    async def _note_pull(self, dataset: Dataset, result: TransferResult) -> None:
+        """Whoever waits for news of the dataset hears of it."""
+        catalog, dataset_id = self._place.catalog, (await dataset.seed()).dataset_id
+        before, after = result.old_head, result.new_head
+        if after != before:
+            await catalog.datasets.log_move(dataset_id, None, expected_head=before, new_head=after)
+        await catalog.watches.moved(dataset_id, after)
+        await refresh_facts(catalog.dataset_facts, dataset_id, dataset)
 
     async def _noted(
         self, mirror: Mirror, alias: DatasetAlias, copy: Callable[[_Reached], Awaitable[tuple[Dataset, float | None]]]
@@ -250,29 +252,3 @@ class _Reached:
     async def keep(self, reached: MirroredDataset) -> None:
         self.known = reached
         await self.catalog.mirrors.keep(self.mirror_id, self.dataset, reached)
-
-
-class HostedTarget:
-    """The place of a pulled dataset in a repository with a catalog: whose it is, is written down when it is made."""
-
-    def __init__(self, place: MirrorPlace, alias: DatasetAlias) -> None:
-        self._place = place
-        self._alias = alias
-        self._target = RepositoryTarget(place.repository, alias)
-        self._dataset: Dataset | None = None
-
-    @property
-    def dataset(self) -> Dataset:
-        """The dataset that was pulled."""
-        assert self._dataset is not None
-        return self._dataset
-
-    async def find(self) -> Dataset | None:
-        self._dataset = await self._target.find()
-        return self._dataset
-
-    async def create(self, dataset_id: DatasetId, visibility: WireVisibility) -> Dataset:
-        self._dataset = await self._target.create(dataset_id, visibility)
-        known = Visibility(visibility.lower())
-        await self._place.catalog.datasets.put(DatasetRecord(dataset_id, self._alias, self._place.owner_id, known))
-        return self._dataset

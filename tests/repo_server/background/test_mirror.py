@@ -12,10 +12,15 @@ import aiohttp
 import orjson
 import pytest
 
+from catalog.amounts import Limits, Quota
+from catalog.datasets import DatasetRecord
 from catalog.mirrors import ON_CHANGE, Direction, NewMirror
+from catalog.visibility import Visibility
+from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.errors import Conflict
 from opendatafabric.layout import data_key
-from repo_server.background.mirror import FIRST_WAIT_S, LEASE_S, POLL_HEAD_S, MirrorPlace, MirrorRunner
+from repo_server.background.mirror import FIRST_WAIT_S, LEASE_S, POLL_HEAD_S, MirrorRunner
+from repo_server.background.mirror_target import MirrorPlace
 from repo_server.config import MetricsAccess, Tenancy
 from storage.dataset import Dataset
 from storage.memory import MemoryObjectStore, MemoryRefStore
@@ -24,10 +29,12 @@ from sync.mirror import MirrorTools
 from sync.push import push_dataset
 from sync.remote import parse_remote
 from tests.catalog.conftest import Clock
-from tests.repo_server.hosted import Hosted, a_chain, hosted
-from tests.storage.chains import ChainBuilder
+from tests.repo_server.hosted import LARGE, Hosted, a_chain, hosted
+from tests.storage.chains import ChainBuilder, dataset_id
 
 pytestmark = pytest.mark.slow
+
+ANY = Limits()
 
 
 @pytest.fixture
@@ -47,9 +54,9 @@ async def runner(here: Hosted) -> MirrorRunner:
     return runner_of(here)
 
 
-def runner_of(server: Hosted, clock: Clock | None = None, **tools: Any) -> MirrorRunner:
+def runner_of(server: Hosted, clock: Clock | None = None, limits: Limits = ANY, **tools: Any) -> MirrorRunner:
     now = clock or server.catalog.mirrors._now
-    place = MirrorPlace(server.repository, server.catalog, server.accounts["root"].id, now)
+    place = MirrorPlace(server.repository, server.catalog, server.accounts["root"].id, now, limits)
     return MirrorRunner(place, MirrorTools(server.session, server.catalog.ipfs, **tools))
 
 
@@ -117,6 +124,32 @@ async def test_a_folder_is_pushed_to_and_pulled_from(here: Hosted, there: Hosted
     record = await there.catalog.datasets.find(entry.id)
     assert record is not None
     assert record.owner_id == there.accounts["root"].id
+    moves = await there.catalog.datasets.moves(entry.id)
+    assert [(each.account_id, each.expected_head, each.new_head) for each in moves] == [
+        (None, None, str(a_chain().head))
+    ]
+
+
+@pytest.mark.parametrize("kept_in", ["folder", "server"])
+@pytest.mark.parametrize("quota", [Quota(bytes=len(LARGE)), Quota(objects=1), Quota(datasets=1)])
+async def test_what_has_no_room_is_not_pulled(
+    here: Hosted, there: Hosted, tmp_path: Path, quota: Quota, kept_in: str
+) -> None:
+    await here.add("weather", a_chain())
+    folder = f"file://{tmp_path}/mirror/"
+    assert await runner_of(here).run_now(await add_push(here, folder)) is None
+    root = there.accounts["root"]
+    taken = await there.repository.create(DatasetAlias.from_text("root/first"), dataset_id(9))
+    await there.catalog.datasets.put(DatasetRecord(taken.id, taken.alias, root.id, Visibility.PRIVATE))
+    source = folder if kept_in == "folder" else f"odf+{here.url}/alice/"
+    mirror_id = await there.catalog.mirrors.add(NewMirror(Direction.PULL, source, "weather", "* * * * *"))
+    error = await runner_of(there, limits=Limits(account=quota)).run_now(mirror_id)
+    assert error is not None
+    assert "quota" in error
+    assert [entry async for entry in there.repository.iterate()] == []
+    assert await runner_of(there).run_now(mirror_id) is None
+    (entry,) = [entry async for entry in there.repository.iterate()]
+    assert await entry.dataset.head() == a_chain().head
 
 
 async def test_a_server_is_pulled_from_by_either_protocol_and_only_what_is_new(here: Hosted, there: Hosted) -> None:
