@@ -19,8 +19,8 @@ from opendatafabric.errors import OdfError
 READING: Final = frozenset(
     {
         "account list", "account show",
-        "serve", "worker", "list", "show", "log", "reflog", "tail", "lineage", "sql", "schedule list", "token list",
-        "role list", "team list", "mirror status", "verify", "report list", "report diff", "report show",
+        "serve", "worker", "list", "search", "show", "log", "reflog", "tail", "lineage", "sql", "schedule list",
+        "token list", "role list", "team list", "mirror status", "verify", "report list", "report diff", "report show",
         "attestation verify", "attestation show", "attestation keys", "witness", "push", "audit list", "audit verify",
         "audit export", "audit archive", "quota show", "scrub", "backup", "export", "engine serve", "car export",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -12,7 +13,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from catalog.catalog import Catalog, open_catalog
-from catalog.sqlite_files import sqlite_path
+from catalog.sqlite_files import sqlite_path, sqlite_url
 from cli.datasets import local_repository
 from opendatafabric.did import DatasetId
 from opendatafabric.errors import MalformedInput
@@ -50,6 +51,16 @@ async def catalog_of(repository: str) -> AsyncIterator[Catalog]:
     """The catalog of the server over that repository."""
     async with open_catalog(settings_for(repository).database_url) as catalog:
         yield catalog
+
+
+@asynccontextmanager
+async def catalog_for_reading(repository: str) -> AsyncIterator[tuple[Settings, Catalog]]:
+    """The catalog of the server over that repository, with its settings; without one, an empty one for a while."""
+    settings = settings_for(repository)
+    with tempfile.TemporaryDirectory(prefix="odf-catalog-") as folder:
+        url = settings.database_url if _has_catalog(settings) else sqlite_url(Path(folder) / "catalog.sqlite")
+        async with open_catalog(url) as catalog:
+            yield settings, catalog
 
 
 @asynccontextmanager

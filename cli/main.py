@@ -21,7 +21,7 @@ from opendatafabric.errors import OdfError
 COMMANDS: Final = (
     "serve", "init", "add", "ingest", "set-watermark", "set-transform",
     "delete", "undelete", "rename", "transfer", "policy", "sign", "reflog", "undo",
-    "list", "show", "log", "tail", "lineage",
+    "list", "search", "show", "log", "tail", "lineage",
     "sql", "pull", "push", "schedule", "worker", "login", "account",
     "token", "trust", "role", "team", "visibility", "webhook", "mirror", "verify", "report",
     "attestation", "witness", "gate", "promote", "fsck", "gc", "scrub", "audit", "quota", "backup", "restore",

@@ -3,7 +3,7 @@ forms send all of their fields."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -71,21 +71,38 @@ async def listing_of(request: web.Request, *, owner: Account | None = None) -> L
     Raises:
         MalformedInput: a value that is none of its parameter.
     """
-    words = value_of(request, WORDS.name)[:SEARCH_CHARS_MAX]
-    usual = Order.NAME if owner is not None else Order.RELEVANCE if words.strip() else Order.NEWEST
-    order = _parsed(request, SORT.name, _chosen(Order, *Order)) or usual
-    filters = Filters(
-        words=words,
-        kind=_parsed(request, "kind", _chosen(str, *_KINDS)),
-        standing=_parsed(request, "standing", _chosen(Standing, *Standing)),
-        license=_parsed(request, "license", str),
-        keyword=_parsed(request, "keyword", str),
-        updated_since=_parsed(request, "updatedSince", _time),
-        updated_before=_parsed(request, "updatedBefore", _time),
-    )
+    values = {each.name: value_of(request, each.name) for each in (WORDS, *FILTERS, SORT)}
+    filters, order = filters_from(values), order_from(values, Order.NEWEST if owner is None else Order.NAME)
     after = cursor_of(request)
     place = None if after is None else _place(after, order)
     return Listing(await _of_account(request, filters, owner), order, limit_of(request) or A_PAGE, place)
+
+
+def filters_from(values: Mapping[str, str]) -> Filters:
+    """What parameters of these values mean, but for that of the account.
+
+    Raises:
+        MalformedInput: a value that is none of its parameter.
+    """
+    return Filters(
+        words=values[WORDS.name][:SEARCH_CHARS_MAX],
+        kind=_parsed(values, "kind", _chosen(str, *_KINDS)),
+        standing=_parsed(values, "standing", _chosen(Standing, *Standing)),
+        license=_parsed(values, "license", str),
+        keyword=_parsed(values, "keyword", str),
+        updated_since=_parsed(values, "updatedSince", _time),
+        updated_before=_parsed(values, "updatedBefore", _time),
+    )
+
+
+def order_from(values: Mapping[str, str], usual: Order) -> Order:
+    """What they are sorted by; ``usual`` where there are no words.
+
+    Raises:
+        MalformedInput: by nothing that is known.
+    """
+    usual = Order.RELEVANCE if values[WORDS.name].strip() else usual
+    return _parsed(values, SORT.name, _chosen(Order, *Order)) or usual
 
 
 def value_of(request: web.Request, name: str) -> str:
@@ -103,12 +120,12 @@ async def _of_account(request: web.Request, filters: Filters, owner: Account | N
     return filters if owner is None else replace(filters, owner=owner.id)
 
 
-def _parsed(request: web.Request, name: str, parse: Callable[[str], Value]) -> Value | None:
-    text = value_of(request, name).strip()
+def _parsed(values: Mapping[str, str], name: str, parse: Callable[[str], Value]) -> Value | None:
+    text = values.get(name, "").strip()
     try:
         return parse(text) if text else None
     except MalformedInput as error:
-        raise MalformedInput(f"?{name}= {error.message}", expected=error.expected, found=text[:100]) from None
+        raise MalformedInput(f"{name} {error.message}", expected=error.expected, found=text[:100]) from None
 
 
 def _chosen(made: Callable[[str], Value], *values: str) -> Callable[[str], Value]:

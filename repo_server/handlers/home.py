@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -97,11 +98,11 @@ async def _shown(request: web.Request, listing: Listing) -> _Shown:
         return _Shown((), Counts(0), None)
     lists, reader = request.app[SERVICES].catalog.dataset_lists, request[CALLER].reader
     listed = partial(lists.list, reader, filters=listing.filters, order=listing.order, after=listing.after)
-    found = await listed(count=listing.count + 1)
+    found, counts = await asyncio.gather(listed(count=listing.count + 1), lists.counted(reader, listing.filters))
     datasets, last = found[: listing.count], None
     if len(found) > listing.count:
         last = [datasets[-1].place.value, datasets[-1].place.id]
-    return _Shown(datasets, await lists.counted(reader, listing.filters), last)
+    return _Shown(datasets, counts, last)
 
 
 async def _aside(request: web.Request) -> dict[str, Any]:
