@@ -2,6 +2,7 @@
 #
 #   make install   .venv with the locked packages and the command .venv/bin/odf
 #   make run       a repository on local disk with the example datasets, at http://127.0.0.1:8080 (PORT=… for another)
+#   make notebook  the tutorial's notebook, run against what `make run` started in another terminal
 #   make check     format, lint, types, architecture, style ratchet, fast tests: under three minutes
 #   make test      everything: make check's checks and the slow tests too
 #   make bench     the benchmarks, results in benchmarks/results/
@@ -15,11 +16,11 @@ PY := .venv/bin/python
 INPUTS := pyproject.toml $(wildcard distributions/*/pyproject.toml) tools/bootstrap.sh tools/java.sh requirements/uv.txt
 STATIC_PATHS := opendatafabric storage catalog sync pipeline verify repo_server cli odf_client distributions tests examples benchmarks tools
 
-.PHONY: install install-dev run check lint fast-tests test-nodes test bench lock clean help
+.PHONY: install install-dev run notebook check lint fast-tests test-nodes test bench lock clean help
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '3,9s/^#   //p' Makefile
+	@sed -n '3,10s/^#   //p' Makefile
 
 install: .venv/.installed-run
 	@echo "installed: .venv/bin/odf"
@@ -35,10 +36,18 @@ install-dev: .venv/.installed-dev
 .venv/.installed-dev: $(INPUTS) requirements/dev.txt
 	@echo "installing into .venv, with the tools for development ..."
 	@tools/bootstrap.sh dev
-	@touch $@ .venv/.installed-run
+	@touch $@ .venv/.installed-run .venv/.installed-notebook
 
 run: .venv/.installed-run
 	@exec $(PY) examples/run.py --host $(HOST) --port $(PORT) --var $(VAR)
+
+.venv/.installed-notebook: $(INPUTS) requirements/notebook.txt
+	@echo "installing what notebooks need into .venv ..."
+	@tools/bootstrap.sh notebook
+	@touch $@
+
+notebook: .venv/.installed-notebook
+	@$(PY) examples/notebooks/run.py --repo http://$(HOST):$(PORT) --out $(VAR)/notebooks $(NOTEBOOKS)
 
 lint: .venv/.installed-dev
 	@$(PY) -m ruff format --check --quiet $(wildcard $(STATIC_PATHS)) || { echo "run: .venv/bin/ruff format ."; exit 1; }

@@ -8,6 +8,7 @@
 from odf_client.answers import Answer
 from odf_client.cache import Cache
 from odf_client.chosen import Chosen
+from odf_client.creating import create
 from odf_client.dataset import Block, Dataset
 from odf_client.listening import Event
 from odf_client.opening import open_dataset as open
@@ -27,6 +28,7 @@ __all__ = [
     "Listed",
     "Repository",
     "Vouched",
+    "create",
     "errors",
     "open",
 ]

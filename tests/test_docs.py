@@ -148,6 +148,7 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, 
     (tmp_path / "var").symlink_to(example_server.var)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "XDG_CONFIG_HOME": str(tmp_path / "config"), "NO_COLOR": "1"}
+    environment["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     for _, block in blocks(page, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
             run = command.replace("http://127.0.0.1:8080", example_server.address)
