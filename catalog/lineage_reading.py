@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Final
 
 from catalog.catalog import Catalog, open_catalog
@@ -32,36 +33,46 @@ class Unread:
     problem: str
 
 
-async def read_lineage(
-    repository: DatasetRepository, entry: DatasetEntry, reach: Reach | None = None
-) -> tuple[LineageGraph, Sequence[Unread]]:
-    """The lineage of a dataset, every chain as far as it can be read, and what cannot be placed. Nothing of it is kept.
+@dataclass(frozen=True, slots=True)
+class ReadChains:
+    """What chains say, in a catalog that is forgotten afterwards; ``problems`` are those of chains that cannot be read
+    whole, ``unread`` datasets that cannot be placed."""
+
+    catalog: Catalog
+    problems: dict[DatasetId, str] = field(default_factory=dict)
+    unread: list[Unread] = field(default_factory=list)
+
+    async def lineage(self, entry: DatasetEntry, reach: Reach | None = None) -> LineageGraph:
+        """Of a dataset, as far as ``reach``."""
+        facts = await self.catalog.dataset_facts.of(entry.id)
+        kind, head = (None, None) if facts is None else (facts.kind, facts.head)
+        graph = await self.catalog.lineage.around(Node(entry.id, entry.alias, kind, head), OPERATOR, reach)
+        return graph.with_problems(self.problems)
+
+    async def read(self, owner: AccountId, place: DatasetPlace) -> None:
+        """Read the chain of one more dataset."""
+        try:
+            dataset_id = place.dataset_id or (await place.dataset.seed()).dataset_id
+        except OdfError as error:
+            self.unread.append(Unread(str(place.alias), error.message))
+            return
+        await self.catalog.datasets.put(DatasetRecord(dataset_id, place.alias, owner, Visibility.PRIVATE))
+        try:
+            await refresh_facts(self.catalog.dataset_facts, dataset_id, place.dataset)
+        except OdfError as error:
+            self.problems[dataset_id] = error.message
+
+
+@asynccontextmanager
+async def read_chains(repository: DatasetRepository) -> AsyncIterator[ReadChains]:
+    """Every chain of the repository, as far as it can be read.
 
     Raises:
         StorageError: the repository cannot be listed.
     """
-    unread: list[Unread] = []
-    problems: dict[DatasetId, str] = {}
     async with open_catalog(_FORGOTTEN) as catalog:
-        owner = await catalog.accounts.create(_NOBODY)
+        owner, chains = await catalog.accounts.create(_NOBODY), ReadChains(catalog)
         async for place in repository.places():
-            if place.pending:
-                continue
-            try:
-                await _read(catalog, owner.id, place, problems)
-            except OdfError as error:
-                unread.append(Unread(str(place.alias), error.message))
-        facts = await catalog.dataset_facts.of(entry.id)
-        start = Node(entry.id, entry.alias, None if facts is None else facts.kind)
-        graph = await catalog.lineage.around(start, OPERATOR, reach)
-    return graph.with_problems(problems), unread
-
-
-async def _read(catalog: Catalog, owner: AccountId, place: DatasetPlace, problems: dict[DatasetId, str]) -> None:
-    """Raises ``OdfError`` where not even the id can be read."""
-    dataset_id = place.dataset_id or (await place.dataset.seed()).dataset_id
-    await catalog.datasets.put(DatasetRecord(dataset_id, place.alias, owner, Visibility.PRIVATE))
-    try:
-        await refresh_facts(catalog.dataset_facts, dataset_id, place.dataset)
-    except OdfError as error:
-        problems[dataset_id] = error.message
+            if not place.pending:
+                await chains.read(owner.id, place)
+        yield chains

@@ -13,7 +13,7 @@ from catalog.catalog import Catalog, open_catalog
 from catalog.datasets import DatasetRecord
 from catalog.lifecycle import Lifecycle
 from catalog.lineage import Reach
-from catalog.lineage_reading import read_lineage
+from catalog.lineage_reading import read_chains
 from cli.catalogs import settings_for
 from cli.datasets import Located, connected, opened_repository
 from cli.server_deeds import done_by_server
@@ -53,7 +53,8 @@ class Place:
 
     async def dependents(self, entry: DatasetEntry) -> Told:
         """What depends on a dataset."""
-        graph, _ = await read_lineage(self.repository, entry, Reach(depth_max=1))
+        async with read_chains(self.repository) as chains:
+            graph = await chains.lineage(entry, Reach(depth_max=1))
         now, terms = time.time(), self.settings.terms
         return {
             "id": str(entry.id),

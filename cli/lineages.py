@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Final
 
-from catalog.lineage_graph import Branch, LineageGraph, Node, nearest
+from catalog.lineage_graph import Branch, Edge, LineageGraph, Node
 from catalog.lineage_reading import Unread
 from cli.output import print_json, print_line, print_note
+from opendatafabric.dataset_ref import DatasetAlias
+from opendatafabric.did import DatasetId
 from opendatafabric.metadata.transform import SqlQueryStep, Transform
 from pipeline.lineage.origin import InputRead, Origin, Written
+from repo_server.lineage_states import LineageNode, LineageTold
+from repo_server.pages.lineage_drawing import WORDS
+
+Standings = Mapping[DatasetId, str]
+
+_UNTOLD: Final = frozenset({"unknown", "not-here"})
+"""How most datasets stand on a repository that nobody serves."""
 
 
-def print_graph(graph: LineageGraph, unread: Sequence[Unread], *, as_json: bool) -> None:
+def print_lineage(told: LineageTold, unread: Sequence[Unread], *, as_json: bool) -> None:
     """The dataset, a tree of what it is derived from and one of what is derived from it."""
-    upstream, downstream = graph.upstream(), graph.downstream()
     if as_json:
-        print_json(
-            {
-                **_plain(graph, graph.nodes[graph.start]),
-                "upstream": _distinct(graph, upstream),
-                "downstream": _distinct(graph, downstream),
-                "cut": graph.is_cut,
-                "unread": [{"name": each.name, "problem": each.problem} for each in unread],
-            }
-        )
+        print_json({**told, "unread": [asdict(each) for each in unread]})
         return
-    print_line(_told(graph.nodes[graph.start]))
-    _print_tree("derived from", upstream)
-    _print_tree("used by", downstream)
+    graph = graph_of(told)
+    standings = {DatasetId.from_text(each["id"]): each["standing"] for each in told["nodes"]}
+    print_line(_told(graph.nodes[graph.start], standings))
+    _print_tree("derived from", graph.upstream(), standings)
+    _print_tree("used by", graph.downstream(), standings)
     for each in unread:
         print_note(f"odf: {each.name} could not be read: {each.problem}")
     if graph.is_cut:
         print_note("odf: there is more beyond")
+
+
+def graph_of(told: LineageTold) -> LineageGraph:
+    """What was told, as a graph.
+
+    Raises:
+        MalformedIdentifier: an id or a name is none.
+    """
+    edges = [
+        Edge(DatasetId.from_text(each["input"]), DatasetId.from_text(each["derived"]), each["calledAs"])
+        for each in told["edges"]
+    ]
+    return LineageGraph(DatasetId.from_text(told["dataset"]), map(_node, told["nodes"]), edges, is_cut=told["cut"])
 
 
 def print_origin(name: str, origin: Origin, *, as_json: bool) -> None:
@@ -54,7 +70,7 @@ def print_origin(name: str, origin: Origin, *, as_json: bool) -> None:
         _print_input(each)
 
 
-def tree_lines(branches: Sequence[Branch]) -> list[str]:
+def tree_lines(branches: Sequence[Branch], standings: Standings) -> list[str]:
     """A line for each, drawn as a tree."""
     open_at: list[bool] = []
     lines: list[str] = []
@@ -63,14 +79,14 @@ def tree_lines(branches: Sequence[Branch]) -> list[str]:
         trunk = "".join("│  " if is_open else "   " for is_open in open_at)
         open_at.append(not branch.is_last)
         above = "  (as above)" if branch.is_repeated else ""
-        lines.append(f"{trunk}{'└─' if branch.is_last else '├─'} {_told(branch.node)}{above}")
+        lines.append(f"{trunk}{'└─' if branch.is_last else '├─'} {_told(branch.node, standings)}{above}")
     return lines
 
 
-def _print_tree(title: str, branches: Sequence[Branch]) -> None:
+def _print_tree(title: str, branches: Sequence[Branch], standings: Standings) -> None:
     if branches:
         print_line(f"{title}:")
-        for line in tree_lines(branches):
+        for line in tree_lines(branches, standings):
             print_line(line)
 
 
@@ -98,21 +114,15 @@ def _told_written(written: Written) -> str:
     return f"{block.sequence_number}  {block.hash}  {block.block.system_time}  {type(block.event).__name__}"
 
 
-def _told(node: Node) -> str:
+def _node(told: LineageNode) -> Node:
+    alias = None if told["alias"] is None else DatasetAlias.from_text(told["alias"])
+    return Node(DatasetId.from_text(told["id"]), alias, told["kind"], called=told["calledAs"], problem=told["problem"])
+
+
+def _told(node: Node, standings: Standings) -> str:
     kind = "" if node.kind is None else f"  {node.kind.capitalize()}"
+    standing = standings.get(node.dataset_id, "unknown")
+    stands = "" if standing in _UNTOLD else f"  {WORDS.get(standing, standing)}"
     problem = f"  ({node.problem})" if node.problem else "" if node.is_here else "  (not in this repository)"
-    return f"{node.alias or node.dataset_id}{kind}{problem}"
-
-
-def _distinct(graph: LineageGraph, branches: Sequence[Branch]) -> list[Mapping[str, Any]]:
-    return [{**_plain(graph, each.node), "distance": each.depth} for each in nearest(branches)]
-
-
-def _plain(graph: LineageGraph, node: Node) -> Mapping[str, Any]:
-    return {
-        "id": str(node.dataset_id),
-        "name": None if node.alias is None else str(node.alias),
-        "kind": None if node.kind is None else node.kind.capitalize(),
-        "inputs": [str(each) for each in graph.inputs_of(node.dataset_id)],
-        "problem": node.problem if node.is_here else "not in this repository",
-    }
+    called = "" if node.is_here or node.called is None else f"  as {node.called}"
+    return f"{node.alias or node.dataset_id}{kind}{stands}{called}{problem}"

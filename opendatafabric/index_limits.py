@@ -28,3 +28,6 @@ SEARCH_WORDS_MAX: Final = 10
 COUNTED_DATASETS_MAX: Final = 2_000
 """How many datasets are counted by kind, licence and standing for one answer, which takes some 10 ms; of more than
 that only that they are more is told."""
+
+LINEAGE_ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Longest answer about lineage that is taken from a server: a thousand datasets, or a hundred steps with their SQL."""

@@ -38,11 +38,11 @@ def test_a_derivative_and_its_input_lead_to_each_other(mine: Path) -> None:
 
 def test_the_graph_as_json(mine: Path) -> None:
     found: Any = odf("lineage", FAHRENHEIT, "--json").json()
-    assert (found["name"], found["kind"], found["problem"]) == (FAHRENHEIT, "Derivative", None)
-    (weather,) = found["upstream"]
-    assert (weather["name"], weather["distance"], weather["inputs"]) == (WEATHER, 1, [])
-    assert found["inputs"] == [weather["id"]]
-    assert (found["downstream"], found["unread"]) == ([], [])
+    mine, weather = found["nodes"]
+    assert (mine["alias"], mine["kind"], mine["problem"], mine["distance"]) == (FAHRENHEIT, "derivative", None, 0)
+    assert (weather["alias"], weather["standing"], weather["distance"]) == (WEATHER, "unknown", -1)
+    assert [(each["input"], each["derived"]) for each in found["edges"]] == [(weather["id"], mine["id"])]
+    assert (found["dataset"], found["cut"], found["unread"]) == (mine["id"], False, [])
 
 
 def test_an_input_that_is_elsewhere_is_told(tmp_path: Path) -> None:
@@ -140,6 +140,12 @@ def test_a_tree_is_drawn_with_its_branches() -> None:
             branch("b", 2, is_last=True),
             branch("c", 1, is_last=True),
             branch("b", 2, is_last=True, is_repeated=True),
-        ]
+        ],
+        {id_of("b"): "failing"},
     )
-    assert drawn == ["├─ a  Root", "│  └─ b  Root", "└─ c  Root", "   └─ b  Root  (as above)"]
+    assert drawn == [
+        "├─ a  Root",
+        "│  └─ b  Root  verification fails",
+        "└─ c  Root",
+        "   └─ b  Root  verification fails  (as above)",
+    ]
