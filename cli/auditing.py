@@ -1,13 +1,16 @@
 """Commands in the audit log: each one that may change a repository with a catalog is written down, done or failed.
 
 What a command was given is kept as far as it names what it was done to: its arguments, and the names of its options,
-not their values. Commands over a server's address are in the log of that server.
+not their values. Commands over a server's address are in the log of that server. Heads that commands moved are in the
+reflog too.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import typer
@@ -30,6 +33,9 @@ READING: Final = frozenset(
 _CHANGES_WITH: Final = {"fsck": "repair", "gate": "wish", "visibility": "wish", "undelete": "ref"}
 """Commands that change something only when this is given."""
 
+MOVING: Final = frozenset({"add", "ingest", "promote", "pull", "set-transform", "set-watermark"})
+"""Commands that move heads of the repository, and do not write that down themselves."""
+
 _HARMLESS_WITH: Final = "dry_run"
 _REPOSITORY: Final = "repository"
 _NOT_SHOWN: Final = {_REPOSITORY, "as_json"}
@@ -40,9 +46,10 @@ class AuditedCommand(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """As the base."""
-        outcome = "crashed"
+        outcome, moved = "crashed", list[Any]()
         try:
-            result = super().invoke(ctx)
+            with _hearing(ctx, moved):
+                result = super().invoke(ctx)
             outcome = "ok"
             return result
         except typer.Exit as ended:
@@ -53,7 +60,15 @@ class AuditedCommand(TyperCommand):
             raise
         finally:
             if _changes(ctx):
-                _write_down(ctx, outcome)
+                _write_down(ctx, outcome, moved)
+
+
+def _hearing(context: typer.Context, moved: list[Any]) -> AbstractContextManager[None]:
+    if context.command_path.partition(" ")[2] not in MOVING:
+        return nullcontext()
+    from storage.head_moves import hearing  # noqa: PLC0415 - other commands start sooner without
+
+    return hearing(lambda *move: moved.append(move))
 
 
 def _changes(context: typer.Context) -> bool:
@@ -80,23 +95,24 @@ def _arguments(context: typer.Context) -> list[str]:
     return found
 
 
-def _write_down(context: typer.Context, outcome: str) -> None:
+def _write_down(context: typer.Context, outcome: str, moved: Sequence[Any]) -> None:
     options = [f"--{name.replace('_', '-')}" for name in sorted(_given(context) - _NOT_SHOWN)]
     details = {"by": "command", "user": pwd.getpwuid(os.getuid()).pw_name, "options": options, "outcome": outcome}
     subject = " ".join(_arguments(context))
     import asyncio  # noqa: PLC0415 - costs 30 ms
 
     try:
-        asyncio.run(_append(context.params[_REPOSITORY], context.command_path, subject, details))
+        asyncio.run(_append(context.params[_REPOSITORY], context.command_path, subject, details, moved))
     except OdfError as error:
         print_note(f"odf: this could not be written to the audit log: {error.message}")
 
 
-async def _append(repository: str, action: str, subject: str, details: dict[str, Any]) -> None:
+async def _append(repository: str, action: str, subject: str, details: dict[str, Any], moved: Sequence[Any]) -> None:
     from catalog.catalog import open_catalog  # noqa: PLC0415 - costs 300 ms, needed for commands that change something
     from catalog.sqlite_files import sqlite_path  # noqa: PLC0415
     from cli.catalogs import settings_for  # noqa: PLC0415
     from repo_server.logs import redacted  # noqa: PLC0415
+    from storage.dataset import Dataset  # noqa: PLC0415
 
     try:
         url = settings_for(repository).database_url
@@ -106,3 +122,7 @@ async def _append(repository: str, action: str, subject: str, details: dict[str,
     if file is None or file.exists():
         async with open_catalog(url) as catalog:
             await catalog.audit.append(action, redacted(subject), details)
+            for objects, refs, move in moved:
+                seed = await Dataset(objects, refs).seed()
+                ends = {"expected_head": move.expected_head, "new_head": move.new_head}
+                await catalog.datasets.log_move(seed.dataset_id, None, **ends)

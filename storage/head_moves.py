@@ -6,7 +6,11 @@ head moves.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
 from opendatafabric.block_ref import HEAD
 from opendatafabric.errors import PolicyViolation, SignatureRequired
@@ -29,6 +33,20 @@ class HeadMove:
     by_undo: bool = False
 
 
+Listener = Callable[[ObjectStore, RefStore, HeadMove], None]
+_LISTENER: Final = ContextVar[Listener | None]("listener", default=None)
+
+
+@contextmanager
+def hearing(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` of every head that is moved inside, by whatever."""
+    before = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(before)
+
+
 async def move_head(objects: ObjectStore, refs: RefStore, move: HeadMove) -> None:
     """Carry it out, if the policy of the dataset lets it.
 
@@ -41,6 +59,9 @@ async def move_head(objects: ObjectStore, refs: RefStore, move: HeadMove) -> Non
             await _check(objects, await read_policy(objects), move)
         await objects.leases.confirm()
         await to_its_end(refs.compare_and_swap(move.block_ref, expected=move.expected_head, new=move.new_head))
+    listener = _LISTENER.get()
+    if listener is not None and move.block_ref == HEAD:
+        listener(objects, refs, move)
 
 
 async def _check(objects: ObjectStore, policy: HeadPolicy, move: HeadMove) -> None:

@@ -50,6 +50,31 @@ def test_a_pull_by_force_asks_the_policy(repository: Path, tmp_path: Path) -> No
     assert odf("log", WEATHER, "--limit", 1, "--repo", repository).lines[0].split()[1] == blocks[1]
 
 
+def test_what_commands_move_is_in_the_reflog_and_may_be_undone(repository: Path, tmp_path: Path) -> None:
+    older = shutil.copytree(repository / WEATHER, tmp_path / "older")
+    newest, before = (line.split()[1] for line in odf("log", older, "--limit", 2).lines)
+    (older / "refs" / "head").write_text(before)
+    assert odf("token", "create", "alice", "--repo", repository).code == 0
+    assert odf("pull", older.as_uri(), "--as", WEATHER, "--force", "--repo", repository).code == 0
+    moves: Any = odf("reflog", WEATHER, "--repo", repository, "--json").json()
+    assert [(each["account"], each["expectedHead"], each["newHead"]) for each in moves] == [(None, newest, before)]
+    assert odf("undo", WEATHER, "--repo", repository).code == 0
+    moves = odf("reflog", WEATHER, "--repo", repository, "--json").json()
+    assert [each["newHead"] for each in moves] == [newest, before]
+
+
+def test_a_new_dataset_is_in_the_reflog(tmp_path: Path) -> None:
+    odf("init", tmp_path / "new")
+    assert odf("token", "create", "alice", "--repo", tmp_path / "new").code == 0
+    added = odf("add", ROOT / "examples" / "sources" / "electricity.yaml", "--repo", tmp_path / "new")
+    assert added.code == 0, added.stderr
+    words = (added.lines[0].split()[0], "--repo", tmp_path / "new")
+    moves: Any = odf("reflog", *words, "--json").json()
+    assert [(each["expectedHead"], each["newHead"]) for each in moves] == [
+        (None, odf("log", *words, "--limit", 1).lines[0].split()[1])
+    ]
+
+
 def test_without_a_reflog_nothing_is_undone(repository: Path) -> None:
     assert odf("reflog", WEATHER, "--repo", repository, "--json").json() == []
     assert odf("undo", WEATHER, "--repo", repository).code == 5

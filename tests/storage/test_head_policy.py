@@ -19,7 +19,7 @@ from opendatafabric.errors import ObjectNotFound, PolicyViolation, RefConflict, 
 from opendatafabric.layout import INFO_POLICY, data_key
 from opendatafabric.multihash import Multihash
 from storage.dataset import Dataset
-from storage.head_moves import HeadMove, move_head
+from storage.head_moves import HeadMove, hearing, move_head
 from storage.head_policy import HeadPolicy, read_policy, write_policy
 from storage.leases import moving
 from storage.local.objects import LocalObjectStore
@@ -202,6 +202,18 @@ async def test_a_head_is_put_back_only_to_what_is_whole(dataset: Dataset) -> Non
     with pytest.raises(ObjectNotFound, match="collected"):
         await put_back(dataset, expected_head=NEW.head, new_head=longer.head)
     assert await dataset.head() == NEW.head
+
+
+async def test_whoever_listens_hears_of_heads_that_moved_and_of_nothing_else(dataset: Dataset) -> None:
+    heard: list[HeadMove] = []
+    objects = dataset.writable_objects()
+    with hearing(lambda _, __, move: heard.append(move)):
+        await _append_by_force(dataset)
+        with pytest.raises(RefConflict):
+            await move_head(objects, dataset.refs, HeadMove(HEAD, NEW.head, OLD.head))
+        await move_head(objects, dataset.refs, HeadMove("staging", None, OLD.head))
+    await move_head(objects, dataset.refs, HeadMove(HEAD, OTHER.head, NEW.head))
+    assert [(move.expected_head, move.new_head) for move in heard] == [(NEW.head, OTHER.head)]
 
 
 MOVING = {
