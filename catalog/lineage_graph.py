@@ -52,7 +52,8 @@ class Branch:
 
 
 class LineageGraph:
-    """What is known around the dataset ``start``; ``is_cut`` when more lies beyond."""
+    """What is known around the dataset ``start``; ``is_cut`` when more lies beyond. Inputs come in the order of the
+    edges, what is derived in that of the nodes."""
 
     def __init__(self, start: DatasetId, nodes: Iterable[Node], edges: Iterable[Edge], *, is_cut: bool = False) -> None:
         self.start = start
@@ -64,6 +65,9 @@ class LineageGraph:
         for each in self.edges:
             self._inputs.setdefault(each.derived_id, []).append(each.input_id)
             self._derived.setdefault(each.input_id, []).append(each.derived_id)
+        order = {dataset_id: number for number, dataset_id in enumerate(self.nodes)}
+        for derived in self._derived.values():
+            derived.sort(key=order.__getitem__)
 
     def inputs_of(self, dataset_id: DatasetId) -> Sequence[DatasetId]:
         """Those of its inputs that are in the graph."""

@@ -38,6 +38,15 @@ def test_what_two_lead_to_is_named_twice_and_gone_behind_once() -> None:
     assert told(nearest(graph.upstream())) == "1c 2b 3a 1d"
 
 
+def test_inputs_come_as_the_query_has_them_and_derivatives_as_datasets_do() -> None:
+    names = "ahbgcfd"
+    nodes = [Node(id_of(each), DatasetAlias.from_text(each), called=each) for each in names]
+    graph = LineageGraph(id_of("a"), nodes, [Edge(id_of("a"), id_of(each)) for each in "bcdfgh"])
+    assert told(graph.downstream()) == "1h 1b 1g 1c 1f 1d"
+    graph = LineageGraph(id_of("a"), nodes, [Edge(id_of(each), id_of("a")) for each in "bcdfgh"])
+    assert told(graph.upstream()) == "1b 1c 1d 1f 1g 1h"
+
+
 def test_a_circle_ends_where_it_began() -> None:
     graph = graph_of("a", a="b", b="a")
     assert told(graph.upstream()) == told(graph.downstream()) == "1b 2a^"
