@@ -64,6 +64,9 @@ class Counts:
     licenses: Mapping[str, int] = field(default_factory=dict)
 
 
+_SOUND: Final = frozenset({Standing.VERIFIED, Standing.STALE})
+
+
 class DatasetLists:
     """The lists of one catalog."""
 
@@ -99,7 +102,7 @@ class DatasetLists:
         return _counts(rows, filters)
 
     async def verified(self, reader: Account | None, *, count: int) -> Sequence[ListedVerdict]:
-        """The datasets whose verification was the last to find them valid."""
+        """The datasets that were found valid last, and not damaged since."""
         query = (
             _seen(reader, EVERYTHING, reports.c.dataset_id, reports.c.ended_at)
             .join(reports, reports.c.dataset_id == datasets.c.id)
@@ -111,11 +114,12 @@ class DatasetLists:
             newest: dict[str, float] = {}
             for row in await connection.execute(query):
                 newest.setdefault(row.dataset_id, row.ended_at)
-            shown = [*newest][:count]
+            shown = [*newest]
             these = select(dataset_facts.c.dataset_id.label("id"), literal_column("0.0").label("place"))
             rows = await connection.execute(_told(these.where(dataset_facts.c.dataset_id.in_(shown)), None))
             known = {row.id: _listed(row) for row in rows}
-        return [ListedVerdict(known[each], newest[each]) for each in shown if each in known]
+        sound = [known[each] for each in shown if each in known and known[each].standing in _SOUND]
+        return [ListedVerdict(each, newest[str(each.id)]) for each in sound][:count]
 
 
 async def _now_at(connection: AsyncConnection, place: Place, filters: Filters) -> Place:

@@ -19,6 +19,15 @@ _LOOKING: Final = frozenset({hdrs.METH_GET, hdrs.METH_HEAD})
 _MAY_HELP: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 """Where it may help to log in."""
 
+_HEADINGS: Final = {
+    HTTPStatus.UNAUTHORIZED: "Log in to see this",
+    HTTPStatus.FORBIDDEN: "This is not for you",
+    HTTPStatus.NOT_FOUND: "Not found",
+    HTTPStatus.TOO_MANY_REQUESTS: "Too many requests",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Try again in a moment",
+}
+"""What a page says first, where that is plainer than the name of the error."""
+
 
 def as_page(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
     """``response``, or a page that says the same if it is a problem and the caller asks for HTML."""
@@ -42,6 +51,7 @@ def _page(request: web.Request, response: web.Response) -> str:
     return render(
         "refused.html",
         frame=frame_of(request),
+        heading=_HEADINGS.get(HTTPStatus(response.status)),
         title=told.get("title", ""),
         detail=told.get("detail", ""),
         hint=told.get("hint"),

@@ -27,6 +27,9 @@ from repo_server.pages.templates import number, render, size
 from repo_server.previews import Preview
 from verify.standing import Standing
 
+_COLUMNS_MAX: Final = 30
+"""More columns than that are shown to those who want to see them."""
+
 _READMES_REMEMBERED: Final = 64
 _sanitised = lru_cache(_READMES_REMEMBERED)(sanitised_html)
 
@@ -93,6 +96,7 @@ def dataset_page(seen: SeenDataset, frame: Frame) -> str:
         dataset_id=seen.id,
         visibility=seen.visibility,
         facts=facts,
+        columns_max=_COLUMNS_MAX,
         current=seen.current,
         preview=seen.preview,
         lineage=seen.lineage,

@@ -1,4 +1,4 @@
-"""Pictures of the pages for the documentation, written to ``docs/pictures``.
+"""Pictures of the pages for the documentation, in ``docs/pictures``: each on a desktop, in the dark, and on a phone.
 
 Run it: python -m tests.browser.screenshots
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,28 +15,40 @@ from tests.browser.site import DARK, DESKTOP, PHONE, Site, site
 from tests.source_tree import ROOT
 
 PICTURES: Final = ROOT / "docs" / "pictures"
-SHOTS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
-    "home": ("home", DESKTOP),
-    "dataset": ("dataset", DESKTOP),
-    "dataset-dark": ("dataset", {**DESKTOP, **DARK}),
-    "dataset-phone": ("dataset", {**PHONE, "device_scale_factor": 1}),
-    "answer": ("answer", DESKTOP),
-    "lineage": ("lineage", DESKTOP),
-    "lineage-dark": ("lineage", {**DESKTOP, **DARK}),
-    "lineage-phone": ("lineage", {**PHONE, "device_scale_factor": 1}),
-    "block": ("block", DESKTOP),
-    "damage": ("damage", DESKTOP),
-    "report": ("report", DESKTOP),
-    "tokens": ("tokens", DESKTOP),
+SHOWN: Final = (
+    *("home", "organisation", "dataset", "answer", "mistake", "lineage", "log", "block", "reports", "report", "damage"),
+    *("tokens", "mirrors", "administration", "absent"),
+)
+SCREENS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "": DESKTOP,
+    "-dark": {**DESKTOP, **DARK},
+    "-phone": {**PHONE, "device_scale_factor": 1},
 }
+
+
+def pictures() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """The file name of each, the page, and on what it is looked at."""
+    for page_name in SHOWN:
+        for suffix, options in SCREENS.items():
+            yield f"{page_name}{suffix}.png", page_name, options
 
 
 async def take(running: Site, folder: Path) -> None:
     """All pictures."""
-    for name, (page_name, options) in SHOTS.items():
+    await _until_records_are_shown(running)
+    for file_name, page_name, options in pictures():
         async with running.opened(**options, **running.keeps(page_name)) as page:
             await running.go(page, page_name)
-            await page.screenshot(path=folder / f"{name}.png")
+            await page.screenshot(path=folder / file_name)
+
+
+async def _until_records_are_shown(running: Site) -> None:
+    """They are read when the page is first looked at."""
+    async with running.opened() as page:
+        shown = False
+        while not shown:
+            await running.go(page, "dataset")
+            shown = await page.get_by_role("heading", name="Newest records").is_visible()
 
 
 async def main() -> None:

@@ -13,8 +13,10 @@ from typing import Any, Final
 from playwright.async_api import Browser, BrowserContext, Page
 from yarl import URL
 
+from catalog.accounts import AccountKind
 from catalog.datasets import DatasetRecord
 from catalog.mirrors import Direction, MirroredDataset, Mirrors, NewMirror
+from catalog.roles import Role
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from opendatafabric.layout import data_key
@@ -43,11 +45,11 @@ _NAMES: Final = ("us.noaa.seattle-weather", "seattle-weather.fahrenheit", "com.y
 HOSTILE: Final = "<script>window.harmed=1</script><img src=x onerror='window.harmed=2'>\"'>"
 
 FOR_ROOT: Final = frozenset({"tokens", "mirrors", "administration"})
-WRONG: Final = frozenset({"mistake"})
-"""Pages on which something was asked that cannot be answered."""
+STATUSES: Final = {"mistake": 400, "absent": 404}
+"""Of pages on which something was asked that cannot be answered."""
 
 DESKTOP: Final[Mapping[str, Any]] = {"viewport": {"width": 1200, "height": 900}}
-PHONE: Final[Mapping[str, Any]] = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}
+PHONE: Final[Mapping[str, Any]] = {"viewport": {"width": 360, "height": 780}, "device_scale_factor": 2}
 DARK: Final[Mapping[str, Any]] = {"color_scheme": "dark"}
 
 
@@ -79,7 +81,7 @@ class Site:
         """Look at the page of that name."""
         answer = await page.goto(self.server.url + self.pages[name])
         assert answer is not None
-        assert answer.status == (400 if name in WRONG else 200)
+        assert answer.status == STATUSES.get(name, 200)
 
 
 @asynccontextmanager
@@ -107,8 +109,10 @@ async def _fill(found: Site) -> None:
     await damage(stocks.dataset)
     damaged = await recorder.verified(stocks.dataset, str(stocks.alias))
     evil = _evil()
-    await _moved(server, await server.add("evil", evil))
-    await _until_listed(server, len(_NAMES) + len(made) + 1)
+    for name, chain in (("evil", evil), ("empty", ChainBuilder(dataset_id(667))), ("wide", _wide())):
+        await _moved(server, await server.add(name, chain))
+    await _office(server)
+    await _until_listed(server, len(_NAMES) + len(made) + 4)
     here, head = server.path(_NAMES[0]), await weather.dataset.head()
     await _mirrored(server.catalog.mirrors)
     found.pages |= {
@@ -128,6 +132,10 @@ async def _fill(found: Site) -> None:
         "ask": str(URL("/query").with_query(dataset=here[1:])),
         "answer": str(URL("/query").with_query(query=f'SELECT weather, count(*) AS days FROM "{here[1:]}" GROUP BY 1')),
         "mistake": str(URL("/query").with_query(query=f'SELECT wether\nFROM "{here[1:]}"')),
+        "empty dataset": server.path("empty"),
+        "wide dataset": server.path("wide"),
+        "organisation": "/office",
+        "absent": "/alice/absent",
         "login": "/v/login",
         "tokens": "/v/tokens",
         "mirrors": "/system/mirrors",
@@ -199,6 +207,28 @@ def _evil() -> ChainBuilder:
     )
     chain.add(SetAttachments(AttachmentsEmbedded(files)))
     return chain
+
+
+def _wide() -> ChainBuilder:
+    chain = ChainBuilder(dataset_id(668))
+    chain.info("What a hundred sensors measure, each in a column of its own. " * 5)
+    names = (f"sensor_{number:03}_in_the_north_wing_of_the_building" for number in range(100))
+    chain.add(SetDataSchema(schema=DataSchema(tuple(DataField(name, DataTypeInt64()) for name in names))))
+    return chain
+
+
+async def _office(server: Hosted) -> None:
+    """An organisation of alice's with a dataset."""
+    accounts = server.catalog.accounts
+    office = await accounts.create(AccountName("office"), kind=AccountKind.ORGANIZATION)
+    await server.catalog.roles.grant(office.id, server.accounts["alice"], Role.OWNER)
+    await server.catalog.roles.grant(office.id, server.accounts["bob"], Role.WRITER)
+    chain = ChainBuilder(dataset_id(669))
+    chain.info("Who came and went")
+    entry = await server.repository.create(DatasetAlias.from_text("office/visitors"), chain.id)
+    await server.catalog.datasets.put(DatasetRecord(chain.id, entry.alias, office.id, Visibility.PUBLIC))
+    await entry.dataset.append(chain.blocks, expected_head=None)
+    await _moved(server, entry)
 
 
 async def _until_listed(server: Hosted, count: int) -> None:

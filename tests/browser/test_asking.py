@@ -114,3 +114,39 @@ async def test_who_goes_back_sees_the_answer_from_before(site: Site) -> None:
         await expect(page.get_by_role("cell", name="second")).to_be_visible()
         await page.go_back()
         await expect(page.get_by_role("cell", name="1461")).to_be_visible()
+
+
+async def focus_on(page: Page, text: str) -> None:
+    """With the key that goes from one thing to the next."""
+    for _ in range(60):
+        await page.keyboard.press("Tab")
+        if (
+            await page.evaluate("(document.activeElement.getAttribute('name') ?? document.activeElement.innerText)")
+            == text
+        ):
+            return
+    raise AssertionError(f"{text!r} is not reached by keyboard")
+
+
+async def test_the_keyboard_is_enough_to_find_ask_and_take_away(site: Site) -> None:
+    async with site.opened() as page:
+        await site.go(page, "home")
+        await focus_on(page, "q")
+        await page.keyboard.type("seattle noaa")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/?q=seattle+noaa")
+        await focus_on(page, WEATHER)
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("us.noaa.seattle-weather")
+        await focus_on(page, "Ask in SQL")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url(lambda url: "/query?dataset=" in url)
+        await focus_on(page, "query")
+        await page.keyboard.press("Control+A")
+        await page.keyboard.type(COUNT)
+        await page.keyboard.press("Control+Enter")
+        await expect(page.get_by_role("cell", name="1461")).to_be_visible()
+        await focus_on(page, "CSV")
+        async with page.expect_download() as download:
+            await page.keyboard.press("Enter")
+        assert (await download.value).suggested_filename == "answer.csv"

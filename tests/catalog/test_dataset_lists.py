@@ -311,3 +311,6 @@ async def test_what_was_found_valid_last_stands_first_and_once(catalog: Catalog,
         await verify(catalog, name, verdict, at)
     found = await catalog.dataset_lists.verified(None, count=9)
     assert [(str(each.dataset.alias.name), each.verified_at) for each in found] == [("a", 3.0), ("b", 2.0)]
+    await verify(catalog, "a", "invalid", 9.0)
+    found = await catalog.dataset_lists.verified(None, count=9)
+    assert [str(each.dataset.alias.name) for each in found] == ["b"]
