@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import nbformat
-from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from traitlets.config import Config
 
 NOTEBOOKS = Path(__file__).resolve().parent
 READING = ("1-find-look-ask",)
@@ -24,8 +24,9 @@ def run(name: str, out: Path) -> None:
     """One notebook; what fails in it ends the program."""
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     target = out / f"{name}.ipynb"
+    over_files = Config({"AsyncKernelManager": {"transport": "ipc"}})
     try:
-        NotebookClient(notebook, km=AsyncKernelManager(kernel_name="python3", transport="ipc"), timeout=300).execute()
+        NotebookClient(notebook, kernel_name="python3", timeout=300, config=over_files).execute()
     except CellExecutionError as error:
         sys.exit(f"{name}: {error}")
     finally:

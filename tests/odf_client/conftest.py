@@ -50,6 +50,11 @@ def beside() -> Iterator[Beside]:
     found.close()
 
 
+@pytest.fixture(autouse=True)
+def no_cache_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "of-the-user"))
+
+
 @pytest.fixture
 def cache(tmp_path: Path) -> odf_client.Cache:
     return odf_client.Cache(tmp_path / "cache")
