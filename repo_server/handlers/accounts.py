@@ -96,6 +96,7 @@ async def get_account(request: web.Request) -> web.StreamResponse:
     json(AccountState),
     refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.NOT_IMPLEMENTED),
     body=Body({JSON: WantedChange}, {"disabled": True}),
+    shown={"account": "carol"},
 )
 async def patch_account(request: web.Request) -> web.StreamResponse:
     """``PATCH /accounts/{account}``: its name, its password, whether it administers, whether it is disabled."""
@@ -110,7 +111,12 @@ async def patch_account(request: web.Request) -> web.StreamResponse:
     return json_response(plain_account(await change_account(services.catalog, account.name, change)))
 
 
-@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT))
+@describes(
+    Tag.REPOSITORY,
+    empty(HTTPStatus.NO_CONTENT),
+    refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
+    shown={"account": "dan"},
+)
 async def delete_account(request: web.Request) -> web.StreamResponse:
     """``DELETE /accounts/{account}``: its tokens and sessions end at once; one that owns datasets stays."""
     await request.app[SERVICES].account_lifecycle.delete(await _named(request), by=_caller(request).id)

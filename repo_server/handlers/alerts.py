@@ -31,7 +31,7 @@ class AlertWanted(JsonBody):
     url: str
 
 
-@describes(Tag.REPOSITORY, json(AlertState))
+@describes(Tag.REPOSITORY, json(AlertState), shown=True)
 async def get_alert(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/alert``: the address without what may be secret in it."""
     return json_response(await _plain(request[VISIT]))
@@ -57,7 +57,7 @@ async def put_alert(request: web.Request) -> web.StreamResponse:
     return json_response(await _plain(found))
 
 
-@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT))
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), shown=True)
 async def delete_alert(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/alert``."""
     found = request[VISIT]

@@ -28,6 +28,7 @@ from repo_server.harvest.describing import described
 from repo_server.html_response import VARIES, frame_of, html_response, wants_html
 from repo_server.lineages import lineage_of, look_of
 from repo_server.openapi.described import Parameter, Tag, describes, json_or_page
+from repo_server.openapi.parameters import EXAMPLE_BLOCK
 from repo_server.pages.addresses import address_of
 from repo_server.pages.block_pages import block_page, log_page
 from repo_server.pages.dataset_page import SeenDataset, dataset_page
@@ -44,7 +45,7 @@ _DIGITS_MAX: Final = 15
 _BESIDE: Final = Reach(depth_max=1, nodes_max=9)
 
 
-@describes(Tag.REPOSITORY, json_or_page(DatasetEntryFacts))
+@describes(Tag.REPOSITORY, json_or_page(DatasetEntryFacts), shown=True)
 async def get_dataset(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}``: what its chain says."""
     found = request[VISIT]
@@ -61,6 +62,7 @@ async def get_dataset(request: web.Request) -> web.StreamResponse:
     Tag.REPOSITORY,
     json_or_page(BlockList),
     parameters=(Parameter("before", "blocks before that of this number", {"type": "integer", "minimum": 0}, value=9),),
+    shown=True,
 )
 async def get_log(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/log``: its blocks, the newest first; with ``?before=N`` those before that one."""
@@ -75,7 +77,7 @@ async def get_log(request: web.Request) -> web.StreamResponse:
     return html_response(page)
 
 
-@describes(Tag.REPOSITORY, json_or_page(ReadBlock))
+@describes(Tag.REPOSITORY, json_or_page(ReadBlock), shown={"hash": EXAMPLE_BLOCK})
 async def get_logged_block(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/log/{hash}``: one block, read; its bytes are under ``blocks/``."""
     found, block_hash = request[VISIT], hash_of(request)

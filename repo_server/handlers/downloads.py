@@ -37,7 +37,7 @@ def download(kind: FileKind) -> Handler:
         HTTPStatus.INSUFFICIENT_STORAGE,
     )
 
-    @describes(Tag.REPOSITORY, whole, part, NOT_MODIFIED, refuses=refuses, parameters=_PARAMETERS)
+    @describes(Tag.REPOSITORY, whole, part, NOT_MODIFIED, refuses=refuses, parameters=_PARAMETERS, shown=True)
     async def get(request: web.Request) -> web.StreamResponse:
         return await _send(request, kind)
 

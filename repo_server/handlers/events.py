@@ -32,7 +32,7 @@ _STREAM: Final = Answer({"text/event-stream": STRING}, says="events called by th
 Wanted = Callable[[Event, Caller], Awaitable[bool]]
 
 
-@describes(Tag.REPOSITORY, _STREAM, parameters=(_ACCOUNT, _KNOWN))
+@describes(Tag.REPOSITORY, _STREAM, parameters=(_ACCOUNT, _KNOWN), shown=True)
 async def get_events(request: web.Request) -> web.StreamResponse:
     """``GET /events``."""
     services = request.app[SERVICES]
@@ -45,7 +45,7 @@ async def get_events(request: web.Request) -> web.StreamResponse:
     return await _send(request, services, wanted)
 
 
-@describes(Tag.REPOSITORY, _STREAM, parameters=(_KNOWN,))
+@describes(Tag.REPOSITORY, _STREAM, parameters=(_KNOWN,), shown=True)
 async def get_dataset_events(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/events``."""
     found = request[VISIT]

@@ -80,7 +80,7 @@ def metrics_are_public(settings: Settings) -> bool:
     return settings.metrics_access is MetricsAccess.PUBLIC
 
 
-@describes(Tag.REPOSITORY, Answer({TEXT: STRING}))
+@describes(Tag.REPOSITORY, Answer({TEXT: STRING}), shown=True)
 async def get_metrics(request: web.Request) -> web.StreamResponse:
     """``GET /metrics``."""
     services = request.app[SERVICES]

@@ -43,7 +43,7 @@ class _Shown:
     last: Key | None
 
 
-@describes(Tag.REPOSITORY, json_or_page(DatasetList), parameters=LISTED, refuses=(HTTPStatus.BAD_REQUEST,))
+@describes(Tag.REPOSITORY, json_or_page(DatasetList), parameters=LISTED, refuses=(HTTPStatus.BAD_REQUEST,), shown=True)
 async def get_home(request: web.Request) -> web.StreamResponse:
     """``GET /``: the newest datasets; with ``?q=`` those that hold the words, and with filters those that are so."""
     shown = await _shown(request, await listing_of(request))
@@ -68,6 +68,7 @@ async def get_home(request: web.Request) -> web.StreamResponse:
     json_or_page(DatasetList),
     parameters=(SORT, *PAGES),
     refuses=(HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND),
+    shown=True,
 )
 async def get_account(request: web.Request) -> web.StreamResponse:
     """``GET /{account}``: its datasets. An account that owns nothing that the caller may see is not told from none."""

@@ -32,6 +32,7 @@ from repo_server.repeating import KEY, REPEATED, key_of
 from repo_server.upload_tokens import FileUpload, upload_id_in
 
 EVENT_TIME: Final = "odf-event-time"
+_EXAMPLE: Final = "city,population\nkyiv,3\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class _Parameters:
         Parameter(EVENT_TIME, "when records happened that do not say it (RFC 3339)", place="header"),
         Parameter(KEY, "the request is done once, however often it is sent", place="header"),
     ),
-    body=Body(dict.fromkeys(MEDIA_TYPES, BINARY), required=False),
+    body=Body(dict.fromkeys(MEDIA_TYPES, BINARY), _EXAMPLE, required=False),
+    shown={"name": "cities"},
 )
 async def post_ingest(request: web.Request) -> web.StreamResponse:
     """``POST ingest``: 200 once the data are in, or were in before."""

@@ -80,7 +80,7 @@ class PlainOffers(TypedDict):
 
 
 _MATCH: Final = Parameter("If-Match", "the head that the caller believes in, in quotes", place="header")
-_DRY: Final = Parameter("dryRun", "only say what depends on it", {"type": "boolean"})
+_DRY: Final = Parameter("dryRun", "only say what depends on it", {"type": "boolean"}, value="true")
 _GOOD: Final = Parameter("forGood", "do not keep it", {"type": "boolean"})
 _ABSENT: Final = (HTTPStatus.NOT_FOUND,)
 _TAKEN: Final = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
@@ -93,6 +93,7 @@ _UNMATCHED: Final = (*_ELSEWHERE, HTTPStatus.PRECONDITION_FAILED)
     json({"type": "object"}, says="until when it is kept, or what depends on it"),
     refuses=(*_UNMATCHED, HTTPStatus.PRECONDITION_REQUIRED),
     parameters=(_MATCH, _DRY, _GOOD),
+    shown={"name": "old-weather"},
 )
 async def delete_dataset(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}``: out of sight at once; with ``?dryRun=true`` only what depends on it."""
@@ -108,7 +109,14 @@ async def delete_dataset(request: web.Request) -> web.StreamResponse:
     return json_response({**_plain_stone(stone), "forGood": _flag(request, "forGood")})
 
 
-@describes(Tag.REPOSITORY, json(NamedDataset), refuses=_UNMATCHED, parameters=(_MATCH,), body=Body({JSON: NewName}))
+@describes(
+    Tag.REPOSITORY,
+    json(NamedDataset),
+    refuses=_UNMATCHED,
+    parameters=(_MATCH,),
+    body=Body({JSON: NewName}, {"name": "rainfall"}),
+    shown={"name": "rain"},
+)
 async def rename_dataset(request: web.Request) -> web.StreamResponse:
     """``PATCH /{dataset}`` with ``{"name"}``: the same dataset under another name."""
     found = request[VISIT].lying_here()
@@ -126,7 +134,8 @@ async def rename_dataset(request: web.Request) -> web.StreamResponse:
     json(PlainOffer, HTTPStatus.ACCEPTED, "offered"),
     json(NamedDataset, says="given at once"),
     refuses=_ELSEWHERE,
-    body=Body({JSON: Receiver}),
+    body=Body({JSON: Receiver}, {"to": "bob"}),
+    shown={"name": "old-weather"},
 )
 async def offer_dataset(request: web.Request) -> web.StreamResponse:
     """``POST /{dataset}/transfer`` with ``{"to"}``: offered; by an administrator with ``"now"`` given at once."""
@@ -144,7 +153,7 @@ async def offer_dataset(request: web.Request) -> web.StreamResponse:
     return json_response({"id": str(entry.id), "name": str(entry.alias)})
 
 
-@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=_ELSEWHERE)
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=_ELSEWHERE, shown={"name": "old-weather"})
 async def withdraw_offer(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/transfer``: offered no longer."""
     found = request[VISIT].lying_here()
@@ -152,7 +161,7 @@ async def withdraw_offer(request: web.Request) -> web.StreamResponse:
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
-@describes(Tag.REPOSITORY, json(PlainOffers))
+@describes(Tag.REPOSITORY, json(PlainOffers), shown=True)
 async def get_offers(request: web.Request) -> web.StreamResponse:
     """``GET /system/transfers``: what is offered to the caller, and by it."""
     services = request.app[SERVICES]
@@ -177,7 +186,7 @@ async def decline_offer(request: web.Request) -> web.StreamResponse:
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
-@describes(Tag.REPOSITORY, json(DeletedDatasets))
+@describes(Tag.REPOSITORY, json(DeletedDatasets), shown=True)
 async def get_deleted(request: web.Request) -> web.StreamResponse:
     """``GET /system/deleted``: the caller's datasets that may come back; for administrators all."""
     services, account = request.app[SERVICES], _account(request)

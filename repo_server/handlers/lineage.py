@@ -44,7 +44,7 @@ async def get_lineage(request: web.Request) -> web.StreamResponse:
     return html_response(await asyncio.to_thread(lineage_page, alias, graph, look, frame_of(request)))
 
 
-@describes(Tag.REPOSITORY, Answer({_SVG: STRING}), NOT_MODIFIED, parameters=(_DEPTH,))
+@describes(Tag.REPOSITORY, Answer({_SVG: STRING}), NOT_MODIFIED, parameters=(_DEPTH,), shown=True)
 async def get_svg(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/lineage.svg``."""
     found = request[VISIT]

@@ -47,7 +47,7 @@ async def get_me(request: web.Request) -> web.StreamResponse:
     return json_response({"id": str(account.id), "accountName": account.name[:]})
 
 
-@describes(Tag.CORE, empty(), refuses=(HTTPStatus.UNAUTHORIZED,))
+@describes(Tag.CORE, empty(), refuses=(HTTPStatus.UNAUTHORIZED,), shown=True)
 async def get_validate(request: web.Request) -> web.StreamResponse:
     """``GET /platform/token/validate``."""
     caller = request[CALLER]

@@ -50,6 +50,7 @@ class Metadata(TypedDict):
         DATA_FORMAT,
         SCHEMA_FORMAT,
     ),
+    shown=True,
 )
 async def get_tail(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/tail``."""

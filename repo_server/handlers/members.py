@@ -36,7 +36,7 @@ class WantedMember(JsonBody):
     role: str
 
 
-@describes(Tag.REPOSITORY, json(list[MemberState]), refuses=(HTTPStatus.NOT_FOUND,))
+@describes(Tag.REPOSITORY, json(list[MemberState]), refuses=(HTTPStatus.NOT_FOUND,), shown={"account": "meteo"})
 async def get_members(request: web.Request) -> web.StreamResponse:
     """``GET /accounts/{account}/members``."""
     found = await _visited(request)
@@ -49,6 +49,7 @@ async def get_members(request: web.Request) -> web.StreamResponse:
     json(MemberState),
     refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
     body=Body({JSON: WantedMember}, {"role": "writer"}),
+    shown={"account": "meteo"},
 )
 async def put_member(request: web.Request) -> web.StreamResponse:
     """``PUT /accounts/{account}/members/{member}``."""
@@ -61,7 +62,12 @@ async def put_member(request: web.Request) -> web.StreamResponse:
     return json_response(_plain(member.name, role))
 
 
-@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT))
+@describes(
+    Tag.REPOSITORY,
+    empty(HTTPStatus.NO_CONTENT),
+    refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT),
+    shown={"account": "meteo"},
+)
 async def delete_member(request: web.Request) -> web.StreamResponse:
     """``DELETE /accounts/{account}/members/{member}``: everybody may leave."""
     found = await _visited(request)

@@ -77,7 +77,9 @@ async def get_publishers(request: web.Request) -> web.StreamResponse:
     return json_response({"publishers": [plain_publisher(each) for each in known]})
 
 
-@describes(Tag.REPOSITORY, json(PublisherShown, HTTPStatus.CREATED), body=Body({JSON: PublisherWanted}, _EXAMPLE))
+@describes(
+    Tag.REPOSITORY, json(PublisherShown, HTTPStatus.CREATED), body=Body({JSON: PublisherWanted}, _EXAMPLE), shown=True
+)
 async def post_publisher(request: web.Request) -> web.StreamResponse:
     """``POST /{dataset}/publishers``: from now on those runs may push, as the account that says so."""
     found = request[VISIT]

@@ -122,6 +122,7 @@ _HEADER_CHARS_MAX: Final = 6_000
         Parameter("as", "a file instead of what `Accept` says", {"enum": list(_FILE_WORDS)}),
         Parameter("state", "read states instead of changelogs", {"type": "boolean"}),
     ),
+    shown=True,
 )
 async def get_query(request: web.Request) -> web.StreamResponse:
     """``GET /query?query=…``; a page for browsers, unless they say ``as`` which file they would have."""
@@ -140,7 +141,9 @@ async def get_query(request: web.Request) -> web.StreamResponse:
     return await _answer(request, question, kind, file=wanted)
 
 
-@describes(Tag.QUERY, _ANSWER, refuses=_REFUSES, body=Body({JSON: QuestionBody}, {"query": "select 1 as one"}))
+@describes(
+    Tag.QUERY, _ANSWER, refuses=_REFUSES, body=Body({JSON: QuestionBody}, {"query": "select 1 as one"}), shown=True
+)
 async def post_query(request: web.Request) -> web.StreamResponse:
     """``POST /query``."""
     body = await read_json(request, request.app[SERVICES].settings, size_max=QUESTION_BYTES_MAX)

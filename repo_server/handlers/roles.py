@@ -58,7 +58,7 @@ class WantedVisibility(JsonBody):
     visibility: str
 
 
-@describes(Tag.REPOSITORY, json(RoleList))
+@describes(Tag.REPOSITORY, json(RoleList), shown=True)
 async def get_roles(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/roles``."""
     found = request[VISIT]
@@ -66,7 +66,9 @@ async def get_roles(request: web.Request) -> web.StreamResponse:
     return json_response({"roles": [_plain(each) for each in grants]})
 
 
-@describes(Tag.REPOSITORY, json(GivenRole), refuses=_ELSEWHERE, body=Body({JSON: WantedRole}, {"role": "reader"}))
+@describes(
+    Tag.REPOSITORY, json(GivenRole), refuses=_ELSEWHERE, body=Body({JSON: WantedRole}, {"role": "reader"}), shown=True
+)
 async def put_role(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/roles/{holder}``: counts from the next request on."""
     found = request[VISIT].lying_here()
@@ -76,7 +78,7 @@ async def put_role(request: web.Request) -> web.StreamResponse:
     return json_response(_plain(Grant(holder.name, isinstance(holder, Team), role)))
 
 
-@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=_ELSEWHERE)
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), refuses=_ELSEWHERE, shown=True)
 async def delete_role(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/roles/{holder}``: taken away at once."""
     found = request[VISIT].lying_here()
@@ -84,7 +86,7 @@ async def delete_role(request: web.Request) -> web.StreamResponse:
     return web.Response(status=HTTPStatus.NO_CONTENT)
 
 
-@describes(Tag.REPOSITORY, json(VisibilityState))
+@describes(Tag.REPOSITORY, json(VisibilityState), shown=True)
 async def get_visibility(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/visibility``."""
     return json_response({"visibility": request[VISIT].dataset.record.visibility.value})
@@ -95,6 +97,7 @@ async def get_visibility(request: web.Request) -> web.StreamResponse:
     json(VisibilityState),
     refuses=_ELSEWHERE,
     body=Body({JSON: WantedVisibility}, {"visibility": "public"}),
+    shown=True,
 )
 async def put_visibility(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/visibility``: counts from the next request on."""

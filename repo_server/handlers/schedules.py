@@ -55,7 +55,7 @@ _JOB: Final = Parameter("job", "`verify` for its verification, else it is polled
 _NOT_HERE: Final = (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
-@describes(Tag.REPOSITORY, json(ScheduleState), parameters=(_JOB,))
+@describes(Tag.REPOSITORY, json(ScheduleState), parameters=(_JOB,), shown=True)
 async def get_schedule(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/schedule``: why a run failed is for those who may write."""
     found = request[VISIT]
@@ -71,6 +71,7 @@ async def get_schedule(request: web.Request) -> web.StreamResponse:
     refuses=_NOT_HERE,
     parameters=(_JOB,),
     body=Body({JSON: ScheduleWanted}, {"cron": "0 6 * * *", "timezone": "UTC"}),
+    shown=True,
 )
 async def put_schedule(request: web.Request) -> web.StreamResponse:
     """``PUT /{dataset}/schedule``. Of somebody who is no administrator only public places are polled."""
@@ -93,7 +94,7 @@ async def put_schedule(request: web.Request) -> web.StreamResponse:
     return json_response(await _plain(found, job_id))
 
 
-@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), parameters=(_JOB,))
+@describes(Tag.REPOSITORY, empty(HTTPStatus.NO_CONTENT), parameters=(_JOB,), shown=True)
 async def delete_schedule(request: web.Request) -> web.StreamResponse:
     """``DELETE /{dataset}/schedule``."""
     found = request[VISIT]

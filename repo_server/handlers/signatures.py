@@ -45,7 +45,7 @@ class PlainHandOver(TypedDict):
     signature: str
 
 
-@describes(Tag.REPOSITORY, json(PlainSignatures))
+@describes(Tag.REPOSITORY, json(PlainSignatures), shown=True)
 async def get_signatures(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/signatures``."""
     known = await read_signatures(request[VISIT].dataset.entry.dataset.objects)

@@ -50,6 +50,7 @@ appends: Final = describes(
     empty(says="the object is here already"),
     refuses=(*_NOT_LOCAL, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.INSUFFICIENT_STORAGE),
     parameters=(_SIZE,),
+    shown=True,
 )
 async def begin(request: web.Request) -> web.StreamResponse:
     """``POST uploads/{data|checkpoints}/{hash}``: 201 with ``Location``, or 200 when the object is here already."""

@@ -45,7 +45,7 @@ async def get_my_usage(request: web.Request) -> web.StreamResponse:
     return json_response(await _state(request, account))
 
 
-@describes(Tag.REPOSITORY, json(UsageState), refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST))
+@describes(Tag.REPOSITORY, json(UsageState), refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST), shown=True)
 async def get_usage(request: web.Request) -> web.StreamResponse:
     """``GET /accounts/{account}/usage``."""
     return json_response(await _state(request, await _named(request)))
@@ -55,7 +55,8 @@ async def get_usage(request: web.Request) -> web.StreamResponse:
     Tag.REPOSITORY,
     json(UsageState),
     refuses=(HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST),
-    body=Body({JSON: WantedQuota}),
+    body=Body({JSON: WantedQuota}, {"datasets": 100}),
+    shown=True,
 )
 async def put_quota(request: web.Request) -> web.StreamResponse:
     """``PUT /accounts/{account}/quota``: what is not said is as the node says."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final
 
+from repo_server.openapi.answers import ANSWERS
 from repo_server.openapi.described import (
     HTML,
     JSON,
@@ -122,7 +123,16 @@ def _operation(served: Served, components: Components) -> dict[str, Any]:
     }
     if operation.body is not None:
         told["requestBody"] = _body(operation.body, components)
+    _show_answer(told["responses"], f"{route.method} {plain_path(served.path)}")
     return told
+
+
+def _show_answer(responses: dict[str, Any], called: str) -> None:
+    """Put what the example was answered beside the form that it has."""
+    answer = ANSWERS.get(called, {})
+    forms = responses.get(str(answer.get("status")), {}).get("content", {})
+    if answer.get("mediaType") in forms and "body" in answer:
+        forms[answer["mediaType"]]["example"] = answer["body"]
 
 
 def _sample(served: Served, base_url: str) -> dict[str, Any]:

@@ -6,11 +6,13 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import orjson
 
+from repo_server.needs import Needs, OfNode
 from repo_server.openapi.described import FORM, Body, Operation, operation_of
 from repo_server.openapi.parameters import path_parameter
 from repo_server.openapi.statuses import may_be_anonymous
@@ -42,7 +44,7 @@ def example_of(served: Served) -> Example | None:
         _path(served.path, operation.shown) + _query(operation),
         headers if media_type is None else {**headers, "Content-Type": media_type},
         body,
-        needs_token=not may_be_anonymous(served.route.needs),
+        needs_token=_needs_token(served.route.needs, operation),
     )
 
 
@@ -55,6 +57,12 @@ def as_curl(example: Example, base_url: str) -> str:
         words += ["-d", example.body.decode()]
     token = ' -H "Authorization: Bearer $TOKEN"' if example.needs_token else ""
     return shlex.join([*words, base_url + example.target]) + token
+
+
+def _needs_token(needs: Needs, operation: Operation) -> bool:
+    """Also where some settings let everybody through, or where it is all that is asked about."""
+    is_open_at_times = isinstance(needs, OfNode) and needs.unless is not None
+    return not may_be_anonymous(needs) or is_open_at_times or HTTPStatus.UNAUTHORIZED in operation.refuses
 
 
 def _path(path: str, values: Mapping[str, str]) -> str:
@@ -74,4 +82,6 @@ def _body(body: Body | None) -> tuple[str | None, bytes | None]:
     if body is None or body.example is None:
         return None, None
     media_type = next(iter(body.content))
+    if isinstance(body.example, str):
+        return media_type, body.example.encode()
     return media_type, urlencode(body.example).encode() if media_type == FORM else orjson.dumps(body.example)

@@ -35,12 +35,12 @@ PATH_PARAMETERS: Final[Mapping[str, PathParameter]] = {
     "did": PathParameter(
         "the id of a dataset",
         {"type": "string", "pattern": "^did:odf:fed01[0-9a-f]{64}$"},
-        "did:odf:fed014cb5abf6ad79fbf5abbccafcc269d85cd2651ed4b885b5869f241aedf0a5ba29",
+        "did:odf:fed01063757be6c3ed4b0ba984ee63bcc461a141cac351a4999dcf70c2e98909000bb",
     ),
     "hash": PathParameter(
         "a multihash; base16 is written, base58btc and base64url are read too",
         _HASH,
-        "f16209a5d34240626cac2a1ef181985bd86623a11f6c532872333f1ea840d1c3a0fcf",
+        "f1620042bed65edc88382107ac3a8a256199ccb13b8d304f5de858973a2e0ba6474da",
     ),
     "ref": PathParameter("`head`, or `staging` behind a gate", {"type": "string"}, "head"),
     "kind": PathParameter("the kind of object", {"enum": ["data", "checkpoints"]}, "data"),
@@ -55,7 +55,7 @@ PATH_PARAMETERS: Final[Mapping[str, PathParameter]] = {
     "cid": PathParameter("a CID of IPFS", {"type": "string"}, "bafkqaaa"),
     "path": PathParameter("a path below a folder", {"type": "string"}, "refs/head"),
 }
-EXAMPLE_BLOCK: Final = "f162017944af0682aa7da78aa3c3ee49151c8b06f82877027003dda96490eda53454d"
+EXAMPLE_BLOCK: Final = "f16206ff9214aa3b0353d5ab65cb66ad62ba6ace3d7e39036ceae24b575123be9807a"
 """The hash of a block, where examples have that of an object otherwise."""
 
 _UNKNOWN: Final = PathParameter("", {"type": "string"}, "x")

@@ -44,6 +44,7 @@ class ShownOperation:
     body: list[Form]
     answers: list[ShownAnswer]
     sample: str | None
+    answer: str | None
 
 
 def api_page(document: Mapping[str, Any], frame: Frame) -> str:
@@ -82,7 +83,16 @@ def _operation(method: str, path: str, told: Mapping[str, Any]) -> ShownOperatio
             for status, each in told["responses"].items()
         ],
         sample=samples[0]["source"] if samples else None,
+        answer=next(_answers(told["responses"]), None),
     )
+
+
+def _answers(responses: Mapping[str, Any]) -> Iterator[str]:
+    for status, told in responses.items():
+        for media_type, form in told.get("content", {}).items():
+            if "example" in form:
+                body = form["example"] if isinstance(form["example"], str) else _text(form["example"])
+                yield f"{status} {media_type}\n{body}"
 
 
 def _token(security: Iterable[Mapping[str, Any]]) -> str:

@@ -19,7 +19,8 @@ from repo_server.config import Tenancy
 from repo_server.openapi.document import openapi_document
 from repo_server.routes import served
 from tests.repo_server.hosted import a_chain, hosted
-from tests.repo_server.ingested import engine_without_spark
+from tests.repo_server.ingested import CSV, add_root, engine_without_spark, push
+from tests.repo_server.recorded import AIRPORTS, FAHRENHEIT, RECORDED, WEATHER, add_recorded
 
 STARTS_S: Final = 60
 CALLERS: Final = ("nobody", "bob", "alice", "root", "stranger")
@@ -27,7 +28,12 @@ CALLERS: Final = ("nobody", "bob", "alice", "root", "stranger")
 
 _DATASETS: Final = (("open", Visibility.PUBLIC), ("secret", Visibility.PRIVATE))
 _CHAIN: Final = a_chain()
-_HASHES: Final = [str(_CHAIN.head), *map(str, _CHAIN.slices), "f1620" + "0" * 64]
+RECORDED_NAMES: Final = (WEATHER, FAHRENHEIT, AIRPORTS)
+"""With records: a root, a derivative of it, and one whose records are corrected and taken back."""
+
+_SLICE: Final = next((RECORDED / WEATHER / "data").iterdir()).name
+_HEAD: Final = (RECORDED / WEATHER / "refs" / "head").read_text()
+_HASHES: Final = [str(_CHAIN.head), *map(str, _CHAIN.slices), "f1620" + "0" * 64, _SLICE, _HEAD]
 _SPARE: Final = ("spare", Visibility.PUBLIC)
 """What is deleted, renamed and given away, while the others stay."""
 
@@ -45,11 +51,39 @@ _OPTIONS: Final = {"ipfs_provider": True, "run_worker": False, "run_mirrors": Fa
 
 _KNOWN: Final = {
     "account": ["alice"],
-    "name": ["open", "secret", "nothing"],
+    "name": ["open", "secret", "nothing", "cities", *RECORDED_NAMES],
     "hash": _HASHES,
     "ref": ["head", "staging"],
     "did": [str(_CHAIN.id)],
 }
+
+
+_QUERIES: Final = [
+    "select 1 as one",
+    f'select count(*) as days from "alice/{WEATHER}"',
+    f'select * from "alice/{FAHRENHEIT}" order by "offset"',
+    f'select w.date, f.temp_max_f from "alice/{WEATHER}" w join "alice/{FAHRENHEIT}" f on w.date = f.date',
+    f'select * from to_table("alice/{AIRPORTS}")',
+    'select * from "alice/secret"',
+    "select * from nothing",
+    "drop table x",
+    "select 1 / 0",
+]
+_TIMES: Final = ["2026-11-21T02:54:05Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"]
+_LIKELY: Final = {
+    "query": _QUERIES,
+    "asAt": _TIMES,
+    "asOf": _TIMES,
+    "block": [_HEAD],
+    "since": [_HEAD],
+    "sourceName": ["default"],
+    "from": ["0", "1000"],
+    "to": ["10"],
+    "state": ["true"],
+}
+"""Parameters and fields that no generator would guess, beside what it does."""
+
+ROWS: Final = (CSV.decode(), "city,population\n", "city,population\nodesa,\n")
 
 
 def known_in(path: str) -> dict[str, list[str]]:
@@ -77,7 +111,18 @@ def document() -> dict[str, Any]:
         for parameter in parameters:
             if parameter["in"] == "path" and parameter["name"] in known:
                 parameter["schema"] = {"enum": known[parameter["name"]]}
+            elif parameter["name"] in _LIKELY:
+                parameter["schema"] = _likely(parameter["schema"], _LIKELY[parameter["name"]])
+    question = found["components"]["schemas"]["QuestionBody"]["properties"]
+    question |= {name: _likely(question[name], _LIKELY[name]) for name in ("query", "asAt", "asOf")}
+    csv = found["paths"]["/{account}/{name}/ingest"]["post"]["requestBody"]["content"]["text/csv"]
+    csv["schema"] = _likely(csv["schema"], list(ROWS))
     return found
+
+
+def _likely(schema: dict[str, Any], values: list[str]) -> dict[str, Any]:
+    """Mostly one of these values, sometimes what the schema says."""
+    return {"anyOf": [{"enum": values}, {"enum": values}, schema]}
 
 
 @contextmanager
@@ -101,6 +146,10 @@ async def _serve(folder: Path, ready: Future[Fuzzed], done: asyncio.Event) -> No
         async with hosted(folder, Tenancy.MULTI, engine=engine, **_OPTIONS) as server:
             for number, (name, visibility) in enumerate((*_DATASETS, _SPARE), 1):
                 await server.add(name, a_chain(number), visibility)
+            for name in RECORDED_NAMES:
+                await add_recorded(server, name)
+            await add_root(server)
+            assert (await push(server)).status == 200
             await server.catalog.accounts.create(AccountName("carol"))
             headers = {name: server.as_(name) for name in ("bob", "alice", "root")}
             none = {"nobody": {}, "stranger": server.as_("ka_" + "0" * 58)}
