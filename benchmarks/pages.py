@@ -172,9 +172,11 @@ async def measure(*, datasets: int, blocks: int, requests: int) -> tuple[float, 
                 "account": "/bench",
                 "dataset with a long chain": "/bench/d0",
                 "small dataset": "/bench/d1",
+                "columns by tail": "/bench/d0/tail?limit=0",
                 "blocks, far down": f"/bench/d0/log?before={blocks // 2}",
             }
-            return ready_s, [await timed(session, name, url + path, requests) for name, path in pages.items()]
+            said = await timed(session, "metadata, first look", url + "/bench/d0/metadata?include=schema", 1)
+            return ready_s, [said, *[await timed(session, name, url + path, requests) for name, path in pages.items()]]
 
 
 def main() -> int:
