@@ -5,7 +5,8 @@ from __future__ import annotations
 import hmac
 import secrets
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ USE_NOTED_EVERY_S: Final = 60
 
 _OF_ACCOUNT: Final = tuple(accounts.c[name] for name in ("name", "is_admin", "password_hash", "kind", "disabled_at"))
 _ID_CHARS_SHOWN: Final = 36
+_AT_ONCE: Final = 500
+"""So many tokens are asked for in one question."""
 _NO_HASH: Final = bytes(32)
 """Compared with when there is no such token, so that this takes as long."""
 
@@ -129,20 +132,40 @@ class Tokens:
             AuthenticationRequired: malformed, unknown or revoked, or its account is disabled: which is not said.
         """
         parts = parse_token(text)
+        row = (await self._rows([parts.token_id])).get(parts.token_id)
+        known = self._known(parts, row)
+        if row is not None:
+            await self._note_use(row)
+        return known
+
+    async def authenticate_all(self, texts: Collection[str]) -> dict[str, Authenticated]:
+        """Whose tokens those are that count; that they were looked at is no use of them."""
+        parts = {}
+        for text in texts:
+            with suppress(AuthenticationRequired):
+                parts[text] = parse_token(text)
+        rows = await self._rows([each.token_id for each in parts.values()])
+        found = {}
+        for text, each in parts.items():
+            with suppress(AuthenticationRequired):
+                found[text] = self._known(each, rows.get(each.token_id))
+        return found
+
+    async def _rows(self, ids: Sequence[str]) -> dict[str, Row[Any]]:
+        joined = select(tokens, *_OF_ACCOUNT).join(accounts, accounts.c.id == tokens.c.account_id)
+        found: dict[str, Row[Any]] = {}
         async with self._database.reading() as connection:
-            row = (
-                await connection.execute(
-                    select(tokens, *_OF_ACCOUNT)
-                    .join(accounts, accounts.c.id == tokens.c.account_id)
-                    .where(tokens.c.id == parts.token_id)
-                )
-            ).first()
+            for start in range(0, len(ids), _AT_ONCE):
+                some = joined.where(tokens.c.id.in_(ids[start : start + _AT_ONCE]))
+                found |= {row.id: row for row in await connection.execute(some)}
+        return found
+
+    def _known(self, parts: TokenParts, row: Row[Any] | None) -> Authenticated:
         is_right = hmac.compare_digest(_NO_HASH if row is None else row.secret_hash, parts.secret_hash)
         if row is None or not is_right or row.revoked_at is not None or row.disabled_at is not None:
             raise AuthenticationRequired("Authentication token invalid")
         if row.expires_at is not None and row.expires_at <= self._now():
             raise TokenExpired("Authentication token expired")
-        await self._note_use(row)
         account = account_of(row, account_id=row.account_id)
         return Authenticated(account, with_included(_scopes(row)), _datasets(row))
 

@@ -234,7 +234,7 @@ async def made_services(
         metrics=metrics.stores,
         upstream=upstream,
     )
-    queries = Queries(settings)
+    queries, identities = Queries(settings), Identities(catalog.tokens, catalog.version)
     indexing = Indexing(repository, catalog, default_owner=owner, default_visibility=settings.default_visibility)
     looks = Looks(queries, IndexedRecords(catalog.dataset_facts, indexing.facts_of))
     lifecycle = Lifecycle(repository, catalog, settings.terms, time.time)
@@ -242,11 +242,11 @@ async def made_services(
         settings=settings,
         repository=repository,
         catalog=catalog,
-        identities=Identities(catalog.tokens, catalog.version),
+        identities=identities,
         issuers=Issuers(settings.own_issuers),
         directory=directory,
         now=time.time,
-        feed=EventFeed(catalog.events, catalog.version),
+        feed=EventFeed(catalog.events, catalog.version, before_telling=identities.look_at_listeners),
         indexing=indexing,
         incoming=Incoming(settings.incoming_path, bytes_max=settings.ingest_bytes_max, lease_s=settings.upload_lease_s),
         lifecycle=lifecycle,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from itertools import takewhile
 from typing import Final
 
 from catalog.events import Event, Events
@@ -20,10 +21,14 @@ _KEPT: Final = 1_000
 
 
 class EventFeed:
-    """The events of one catalog; ``version`` says whether anything in it may have changed."""
+    """The events of one catalog; ``version`` says whether anything in it may have changed, and ``before_telling`` is
+    done before listeners are woken."""
 
-    def __init__(self, events: Events, version: Callable[[], Hashable | None]) -> None:
-        self._events = events
+    def __init__(
+        self, events: Events, version: Callable[[], Hashable | None], *, before_telling: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._events, self._before_telling = events, before_telling
+        self._said: dict[int, bytes] = {}
         self._version = version
         self._recent: deque[Event] = deque(maxlen=_KEPT)
         self._newest: int | None = None
@@ -51,6 +56,7 @@ class EventFeed:
             newest = found[-1].id
         self._newest, self._seen = newest, version
         if newest != before:
+            await self._before_telling()
             self.wake_all()
 
     def wake_all(self) -> None:
@@ -73,8 +79,16 @@ class EventFeed:
         if not self._has_after(number):
             return ()
         if self._recent and self._recent[0].id <= number + 1:
-            return [each for each in self._recent if each.id > number]
+            return [*takewhile(lambda event: event.id > number, reversed(self._recent))][::-1]
         return await self._events.after(number)
+
+    def said(self, event: Event, say: Callable[[Event], bytes]) -> bytes:
+        """The event as all listeners are told it: put into words once, not for each of them."""
+        if event.id not in self._said:
+            while len(self._said) >= _KEPT:
+                del self._said[next(iter(self._said))]
+            self._said[event.id] = say(event)
+        return self._said[event.id]
 
     def _has_after(self, number: int) -> bool:
         return self._newest is not None and number < self._newest

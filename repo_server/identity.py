@@ -7,7 +7,9 @@ reason*, and only some routes refuse such a caller.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
@@ -56,6 +58,7 @@ class Identities:
     def __init__(self, tokens: Tokens, version: Callable[[], Hashable | None]) -> None:
         self._tokens = tokens
         self._known: Remembered[bytes, Authenticated] = Remembered(version)
+        self._listening: Counter[str | None] = Counter()
 
     async def caller_of(self, request: web.Request) -> Caller:
         """Who sent ``request``; ``Refused`` as in ``bearer_token``."""
@@ -67,6 +70,27 @@ class Identities:
         """Who sent ``request``, as far as that still holds: a token may end while an answer goes on."""
         request[CALLED] = await self._caller(bearer_token(request))
         return request[CALLED]
+
+    @contextmanager
+    def listening(self, request: web.Request) -> Iterator[None]:
+        """The token of ``request`` is looked at again with all others of those who listen, while it goes on."""
+        token = bearer_token(request)
+        self._listening[token] += 1
+        try:
+            yield
+        finally:
+            self._listening[token] -= 1
+            if not self._listening[token]:
+                del self._listening[token]
+
+    async def look_at_listeners(self) -> None:
+        """Know whose tokens still count of those who listen, by one question for all."""
+        by_token = {text: _name_of(text) for text in self._listening if text is not None}
+        if by_token:
+            await self._known.ask_all(lambda: self._counting(by_token))
+
+    async def _counting(self, by_token: Mapping[str, bytes]) -> dict[bytes, Authenticated]:
+        return {by_token[text]: known for text, known in (await self._tokens.authenticate_all(by_token)).items()}
 
     async def settle(self) -> None:
         """Wait for what is being looked up, so that the catalog may be closed."""
@@ -81,9 +105,12 @@ class Identities:
             return Caller(token=token, reason=error.message)
 
     async def _authenticated(self, token: str) -> Authenticated:
-        # Looked up by hash: how long a comparison takes then says nothing about the token.
-        name = hashlib.sha256(token.encode(errors="surrogateescape")).digest()
-        return await self._known.ask(name, lambda: self._tokens.authenticate(token))
+        return await self._known.ask(_name_of(token), lambda: self._tokens.authenticate(token))
+
+
+def _name_of(token: str) -> bytes:
+    """Tokens are looked up by hash: how long a comparison takes then says nothing about them."""
+    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
 
 
 def bearer_token(request: web.Request) -> str | None:

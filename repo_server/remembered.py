@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
 from typing import Any, Final, Generic, TypeVar
 
 REMEMBERED_S: Final = 1.0
@@ -48,6 +48,13 @@ class Remembered(Generic[Key, Value]):
         if keep(value):
             self._keep(key, version, value)
         return value
+
+    async def ask_all(self, question: Callable[[], Awaitable[Mapping[Key, Value]]]) -> None:
+        """Remember the answers to many questions, asked as one."""
+        version = self._version()
+        if version is not None:
+            for key, value in (await question()).items():
+                self._keep(key, version, value)
 
     async def _ask_once(self, key: Key, version: Hashable, question: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
         # Many requests want to know at the same moment. One asks, in a task of its own: it may go away meanwhile.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import orjson
@@ -64,8 +65,9 @@ async def _send(request: web.Request, services: Services, wanted: Wanted) -> web
     services.listeners += 1
     services.requests -= 1
     try:
-        async with stream_of(request) as response:
-            await _send_on(request, response, services, number, wanted)
+        with services.identities.listening(request):
+            async with stream_of(request) as response:
+                await _send_on(request, response, services, number, wanted)
         return response
     finally:
         services.listeners -= 1
@@ -76,6 +78,7 @@ async def _send_on(
     request: web.Request, response: web.StreamResponse, services: Services, number: int, wanted: Wanted
 ) -> None:
     ends_at = time.monotonic() + STREAM_S_MAX
+    say = partial(_said, source=services.base_url)
     # Whoever is cut off before anything happened comes back to here, not to what is the newest then.
     await response.write(b"id: %d\n\n" % number)
     while not services.stopping and time.monotonic() < ends_at:
@@ -83,7 +86,7 @@ async def _send_on(
         caller = await caller_again(request)
         if caller.reason is not None:  # a token may end while somebody listens
             return
-        said = [_said(each, services.base_url) for each in found if await wanted(each, caller)]
+        said = [services.feed.said(each, say) for each in found if await wanted(each, caller)]
         await response.write(b"".join(said) or WAITING)
         number = found[-1].id if found else number
 

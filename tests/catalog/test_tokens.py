@@ -219,3 +219,12 @@ async def test_a_token_of_another_account_is_not_revoked_as_ones_own(
     with pytest.raises(NotFound):
         await catalog.tokens.revoke(info.id, of=bob)
     await catalog.tokens.revoke(info.id, of=alice)
+
+
+async def test_many_are_looked_at_at_once_and_none_that_does_not_count(catalog: Catalog, clock: Clock) -> None:
+    alice = await catalog.accounts.create(AccountName("alice"))
+    good = [await catalog.tokens.create(alice, {Scope.DATASETS_READ}) for _ in range(3)]
+    over = await catalog.tokens.create(alice, expires_at=clock.now - 1)
+    found = await catalog.tokens.authenticate_all([*good, over, "nonsense", good[0].replace(good[0][5], "!")])
+    assert found == {text: Authenticated(alice, frozenset({Scope.DATASETS_READ})) for text in good}
+    assert {info.last_used_at for info in await catalog.tokens.list()} == {None}
