@@ -118,6 +118,7 @@ async def _fill(found: Site) -> None:
     found.pages |= {
         "home": "/",
         "search": "/?q=weather",
+        "search with filters": "/?q=seattle&kind=root&updatedSince=2020-01-01&sort=size",
         "nothing found": "/?q=nothing+at+all",
         "account": "/alice",
         "dataset": here,

@@ -29,6 +29,32 @@ async def test_a_dataset_is_found_and_looked_at(site: Site, *, scripts: bool) ->
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_dataset_is_found_by_a_word_of_its_description_and_by_filters(site: Site, *, scripts: bool) -> None:
+    async with site.opened(java_script_enabled=scripts) as page:
+        found = page.get_by_role("region", name="Found").get_by_role("link")
+        await site.go(page, "home")
+        await page.get_by_role("searchbox").fill("observations")
+        await page.get_by_role("searchbox").press("Enter")
+        await expect(found).to_have_text("alice/us.noaa.seattle-weather")
+        await page.get_by_role("searchbox").fill("seattle")
+        await page.get_by_role("searchbox").press("Enter")
+        await expect(found.nth(1)).to_be_visible()
+        await page.get_by_label("Kind").select_option("root")
+        await page.get_by_role("button", name="Show").click()
+        await expect(found).to_have_text("alice/us.noaa.seattle-weather")
+        await expect(page.get_by_label("Kind")).to_have_value("root")
+        await page.get_by_label("Kind").select_option("derivative")
+        await page.get_by_label("Verification").select_option("verified")
+        await page.get_by_role("button", name="Show").click()
+        await expect(found).to_have_text("alice/seattle-weather.fahrenheit")
+        await page.get_by_label("Verification").select_option("stale")
+        await page.get_by_role("button", name="Show").click()
+        await expect(page.get_by_text("Nothing that you may see is like that")).to_be_visible()
+        await page.get_by_role("link", name="Reset").click()
+        await expect(page.get_by_role("heading", name="Newest")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 async def test_a_verdict_is_found_with_its_report(site: Site, *, scripts: bool) -> None:
     async with site.opened(java_script_enabled=scripts) as page:
         await site.go(page, "dataset")
