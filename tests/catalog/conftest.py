@@ -10,7 +10,7 @@ import pytest
 
 from catalog.accounts import Account
 from catalog.catalog import Catalog, open_catalog
-from catalog.sqlite_files import sqlite_url
+from catalog.sqlite_files import sqlite_path, sqlite_url
 from opendatafabric.names import AccountName
 
 
@@ -34,8 +34,20 @@ def url(tmp_path: Path) -> str:
     return sqlite_url(tmp_path / "catalog.sqlite")
 
 
+_LAID_OUT: dict[str, bytes] = {}
+"""A catalog that is empty, laid out once: that takes longer than many a test."""
+
+
 @pytest.fixture
 async def catalog(url: str, clock: Clock) -> AsyncIterator[Catalog]:
+    file = sqlite_path(url)
+    assert file is not None
+    if "empty" in _LAID_OUT:
+        file.write_bytes(_LAID_OUT["empty"])
+    else:
+        async with open_catalog(url):
+            pass
+        _LAID_OUT["empty"] = file.read_bytes()
     async with open_catalog(url, now=clock) as opened:
         yield opened
 

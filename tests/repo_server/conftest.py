@@ -1,4 +1,4 @@
-"""Servers for the tests of this folder, in both tenancies."""
+"""Servers for the tests of this folder, in both tenancies; in the fast tests only servers that are shared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.storage.chains import ChainBuilder
 _SHARED: Final = {"shared", "shared_multi"}
 
 
-@pytest.fixture(params=list(Tenancy), ids=lambda tenancy: tenancy.value)
+@pytest.fixture(
+    params=[Tenancy.MULTI, pytest.param(Tenancy.SINGLE, marks=pytest.mark.slow)], ids=lambda tenancy: tenancy.value
+)
 def tenancy(request: pytest.FixtureRequest) -> Tenancy:
     found: Tenancy = request.param
     return found

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 import aiohttp
-import pytest
 
 from catalog.roles import Role
 from catalog.scopes import Scope
@@ -31,11 +30,6 @@ from tests.repo_server.permission_table import (
     expected_at_node,
 )
 
-TENANCIES: Final = pytest.mark.parametrize(
-    "tenancy",
-    [Tenancy.MULTI, pytest.param(Tenancy.SINGLE, marks=pytest.mark.slow)],
-    ids=lambda tenancy: tenancy.value,
-)
 _AT_ONCE: Final = 8
 _READ_S_MAX: Final = 60
 _HOLDERS: Final = {
@@ -118,7 +112,6 @@ def wrong(answer: Answer, wanted: Expected, probe: Probe) -> str | None:
     return None
 
 
-@TENANCIES
 async def test_every_route_answers_every_caller_at_every_dataset_as_the_table_says(
     tmp_path: Path, tenancy: Tenancy
 ) -> None:
@@ -146,7 +139,6 @@ async def test_every_route_answers_every_caller_at_every_dataset_as_the_table_sa
     assert not failures, "\n".join(failures[:50])
 
 
-@TENANCIES
 async def test_every_route_of_the_node_answers_every_caller_as_the_table_says(tmp_path: Path, tenancy: Tenancy) -> None:
     async with peopled(tmp_path, tenancy) as (server, tokens):
         failures = []
