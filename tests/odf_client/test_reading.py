@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +24,9 @@ from storage.local.refs import LocalRefStore
 from tests.pipeline.datasets import day
 from tests.pipeline.reading.histories import source, with_past
 from tests.source_tree import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXAMPLES = ROOT / "examples" / "datasets"
 
@@ -242,3 +245,9 @@ def test_a_past_needs_no_records(tmp_path: Path) -> None:
     reader, _ = stored(tmp_path, source(), past={})
     assert reader.to_arrow(projected=True).num_rows == 0
     assert reader.tail().num_rows == 0
+
+
+def test_spark_reads_the_files_or_what_was_chosen(reader: odf_client.Dataset, spark: SparkSession) -> None:
+    assert reader.spark(spark).agg({"population": "sum"}).collect()[0][0] == 19
+    cities_now = reader.spark(spark, projected=True).select("city").orderBy("city").collect()
+    assert [row.city for row in cities_now] == ["kyiv", "odesa"]
