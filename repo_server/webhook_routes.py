@@ -7,8 +7,8 @@ from typing import Final
 
 from catalog.permissions import Access
 from catalog.scopes import Scope
-from repo_server.handlers import webhooks
-from repo_server.needs import Needs, OfNode, Who
+from repo_server.handlers import webhook_pages, webhooks
+from repo_server.needs import UNASKED, Needs, OfNode, Who
 from repo_server.repeating import Repeats
 from repo_server.route import Route
 
@@ -28,5 +28,13 @@ def _routes(start: str, needs: Needs) -> Iterator[Route]:
     yield Route("POST", f"{log}/{{delivery}}", webhooks.post_delivery, "send that event again", needs)
 
 
-ACCOUNT_WEBHOOK_ROUTES: Final = tuple(_routes("/accounts/me/webhooks", _OWN))
+_PAGE: Final = webhook_pages.WEBHOOKS_PATH
+
+ACCOUNT_WEBHOOK_ROUTES: Final = (
+    *_routes("/accounts/me/webhooks", _OWN),
+    Route("GET", _PAGE, webhook_pages.get_webhooks, "the webhooks of whoever is logged in", UNASKED),
+    Route("POST", _PAGE, webhook_pages.post_webhook, "make one", UNASKED),
+    Route("GET", f"{_PAGE}/{{webhook}}", webhook_pages.get_webhook, "how telling one went", UNASKED),
+    Route("POST", f"{_PAGE}/{{webhook}}", webhook_pages.post_deed, "try, pause, resume or remove it", UNASKED),
+)
 DATASET_WEBHOOK_ROUTES: Final = tuple(_routes("/webhooks", Access.MAINTAIN))
