@@ -8,6 +8,7 @@ who may write to it, and only where objects are moved.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
@@ -134,6 +135,11 @@ async def account_of_place(found: Visit) -> Account | None:
 async def caller_again(request: web.Request) -> Caller:
     """Who calls, asked anew: a token may end while its request goes on."""
     return await request.app[SERVICES].identities.caller_now(request)
+
+
+def listening(request: web.Request) -> AbstractContextManager[None]:
+    """While it lasts, whoever calls is looked at again whenever something happened, together with all who listen."""
+    return request.app[SERVICES].identities.listening(request)
 
 
 async def _caller_at_node(request: web.Request, needs: OfNode) -> Caller:

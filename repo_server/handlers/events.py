@@ -18,7 +18,7 @@ from opendatafabric.errors import MalformedIdentifier, MalformedInput
 from opendatafabric.names import AccountName
 from repo_server.event_states import told_event
 from repo_server.event_stream import ALIVE_EVERY_S, STREAM_S_MAX, WAITING, stream_of
-from repo_server.gate import VISIT, caller_again
+from repo_server.gate import VISIT, caller_again, listening
 from repo_server.hearing import may_hear
 from repo_server.http_errors import ServerBusy
 from repo_server.identity import Caller
@@ -65,7 +65,7 @@ async def _send(request: web.Request, services: Services, wanted: Wanted) -> web
     services.listeners += 1
     services.requests -= 1
     try:
-        with services.identities.listening(request):
+        with listening(request):
             async with stream_of(request) as response:
                 await _send_on(request, response, services, number, wanted)
         return response

@@ -139,6 +139,7 @@ async def _fill(found: Site) -> None:
         "absent": "/alice/absent",
         "login": "/v/login",
         "tokens": "/v/tokens",
+        "webhooks": "/v/webhooks",
         "mirrors": "/system/mirrors",
         "administration": "/v/admin",
         "error": "/system/errors/not-found",

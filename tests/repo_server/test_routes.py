@@ -19,6 +19,7 @@ from tests.for_every import for_every
 
 HANDLERS: Final = sorted(Path(repo_server.handlers.__path__[0]).rglob("*.py"))
 _LET_THROUGH: Final = {
+    "listening",
     "CALLER",
     "VISIT",
     "Refused",
