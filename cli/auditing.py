@@ -21,7 +21,7 @@ from opendatafabric.errors import OdfError
 
 READING: Final = frozenset(
     {
-        "account list", "account show",
+        "account list", "account show", "account identities",
         "serve", "worker", "list", "search", "show", "log", "reflog", "tail", "lineage", "sql", "schedule list",
         "token list", "role list", "team list", "mirror status", "verify", "report list", "report diff", "report show",
         "attestation verify", "attestation show", "attestation keys", "witness", "push", "audit list", "audit verify",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Final, TypeVar
 
 import typer
 
 from catalog.account_changes import AccountChange
-from catalog.accounts import AccountKind
+from catalog.accounts import Account, AccountKind
+from catalog.external_identities import ExternalIdentities
 from catalog.scopes import Scope
 from cli.account_places import NewAccount, with_accounts
 from cli.catalogs import catalog_of
@@ -32,6 +34,9 @@ Example:
 
 COLUMNS: Final = ("ACCOUNT", "KIND", "ID", "PASSWORD", "STATE")
 Name = Annotated[str, typer.Argument(metavar="NAME")]
+Issuer = Annotated[str, typer.Argument(metavar="ISSUER", help="Its address, as its tokens have it.")]
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="What the issuer calls whoever logs in.")]
+T = TypeVar("T")
 
 
 @app.command()
@@ -194,6 +199,63 @@ def unmake_admin(name: Name, repository: RepositoryOption = ".", as_json: AsJson
         odf account unmake-admin alice --repo my-repository
     """
     _change(repository, name, AccountChange(is_admin=False), as_json=as_json)
+
+
+@app.command()
+def identities(name: Name, repository: RepositoryOption = ".", as_json: AsJson = False) -> None:
+    """List by which identities of issuers elsewhere somebody logs in to an account; on the machine of the server.
+
+    \b
+    Example:
+        odf account identities alice --repo my-repository
+    """
+    found = asyncio.run(_with_identities(repository, name, ExternalIdentities.of))
+    if as_json:
+        print_json([{"issuer": issuer, "subject": subject} for issuer, subject in found])
+    else:
+        print_table(("ISSUER", "SUBJECT"), found)
+
+
+@app.command()
+def link(
+    name: Name, issuer: Issuer, subject: Subject, repository: RepositoryOption = ".", as_json: AsJson = False
+) -> None:
+    """Let somebody whom an issuer calls SUBJECT log in to an account that is there, also one with a password.
+
+    \b
+    Example:
+        odf account link alice https://id.example.org 248289761001 --repo my-repository
+    """
+    asyncio.run(_with_identities(repository, name, lambda all_, account: all_.link(issuer, subject, account)))
+    _print_identity(name, issuer, subject, "logs in to", as_json=as_json)
+
+
+@app.command()
+def unlink(
+    name: Name, issuer: Issuer, subject: Subject, repository: RepositoryOption = ".", as_json: AsJson = False
+) -> None:
+    """Let an identity log in to an account no longer. Tokens that it got stay good until they are revoked or end.
+
+    \b
+    Example:
+        odf account unlink alice https://id.example.org 248289761001 --repo my-repository
+    """
+    asyncio.run(_with_identities(repository, name, lambda all_, account: all_.unlink(issuer, subject, account)))
+    _print_identity(name, issuer, subject, "logs in no longer to", as_json=as_json)
+
+
+async def _with_identities(
+    repository: str, name: str, work: Callable[[ExternalIdentities, Account], Awaitable[T]]
+) -> T:
+    async with catalog_of(repository) as catalog:
+        return await work(catalog.external_identities, await catalog.accounts.find(AccountName(name)))
+
+
+def _print_identity(name: str, issuer: str, subject: str, does: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"account": name, "issuer": issuer, "subject": subject})
+    else:
+        print_line(f"{subject} of {issuer} {does} {name}")
 
 
 async def _bootstrap(repository: str, name: AccountName, ends: float | None) -> str:

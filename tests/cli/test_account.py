@@ -155,3 +155,22 @@ def test_an_account_is_renamed_and_deleted(repository: Path) -> None:
     assert account(repository, "create", "alice").code == 5
     assert account(repository, "delete", "alice-m").lines == ["alice-m is deleted"]
     assert account(repository, "delete", "alice-m").code == 4
+
+
+def test_an_identity_of_an_issuer_is_linked_to_an_account_that_is_there(repository: Path) -> None:
+    known = ("https://id.example.org", "2482")
+    assert account(repository, "create", "alice", "--password", stdin=PASSWORD + "\n").code == 0
+    assert account(repository, "create", "bob").code == 0
+    assert account(repository, "link", "alice", *known).lines == ["2482 of https://id.example.org logs in to alice"]
+    assert account(repository, "link", "alice", *known).code == 0
+    assert account(repository, "identities", "alice", "--json").json() == [{"issuer": known[0], "subject": "2482"}]
+    assert account(repository, "link", "bob", *known).code == 5
+    assert account(repository, "unlink", "bob", *known).code == 4
+    assert account(repository, "unlink", "alice", *known, "--json").code == 0
+    assert account(repository, "link", "bob", *known).code == 0
+    assert account(repository, "link", "bob", known[0], "x" * 256).code != 0
+
+
+def test_an_organisation_has_no_identity(repository: Path) -> None:
+    assert account(repository, "create", "office", "--organization").code == 0
+    assert account(repository, "link", "office", "https://id.example.org", "1").code != 0
