@@ -14,6 +14,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from catalog.catalog import open_catalog
+from catalog.facts_refresh import refresh_facts
 from catalog.visibility import Visibility
 from opendatafabric.dataset_ref import DatasetAlias
 from repo_server.config import Tenancy
@@ -84,11 +85,13 @@ async def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     """root → made → hidden."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     async with hosted(tmp_path / "served", Tenancy.MULTI, run_worker=False) as running:
-        await running.add("root", a_chain(101))
-        await running.add("made", made_of(102, dataset_id(101), dataset_id(9)))
-        await running.add("hidden", made_of(103, dataset_id(102)), Visibility.PRIVATE)
-        for name in ("root", "made", "hidden"):
-            await running.ask("GET", f"{running.path(name)}/lineage", who="alice")
+        added = [
+            await running.add("root", a_chain(101)),
+            await running.add("made", made_of(102, dataset_id(101), dataset_id(9))),
+            await running.add("hidden", made_of(103, dataset_id(102)), Visibility.PRIVATE),
+        ]
+        for entry in added:
+            await refresh_facts(running.catalog.dataset_facts, entry.id, entry.dataset)
         yield running
 
 

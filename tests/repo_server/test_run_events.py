@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from catalog.datasets import DatasetRecord
+from catalog.facts_refresh import refresh_facts
 from catalog.visibility import Visibility
 from opendatafabric.layout import block_key
 from opendatafabric.multihash import Multihash
@@ -29,6 +30,7 @@ async def add(server: Hosted, name: str, visibility: Visibility = Visibility.PUB
     await pull_dataset(server.session, parse_remote(str(DATASETS / name)), target)
     entry = await server.repository.find(server.alias(name))
     await server.catalog.datasets.put(DatasetRecord(entry.id, entry.alias, server.accounts["alice"].id, visibility))
+    await refresh_facts(server.catalog.dataset_facts, entry.id, entry.dataset)
     return entry
 
 
