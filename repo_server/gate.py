@@ -133,8 +133,9 @@ async def account_of_place(found: Visit) -> Account | None:
 
 
 async def caller_again(request: web.Request) -> Caller:
-    """Who calls, asked anew: a token may end while its request goes on."""
-    return await request.app[SERVICES].identities.caller_now(request)
+    """Who calls, asked anew: a token may end while its request goes on, and so may the session of a browser."""
+    caller = await request.app[SERVICES].identities.caller_now(request)
+    return await browsing_caller(request) if caller is ANONYMOUS else caller
 
 
 def listening(request: web.Request) -> AbstractContextManager[None]:

@@ -18,7 +18,7 @@ from opendatafabric.errors import MalformedIdentifier, MalformedInput
 from opendatafabric.names import AccountName
 from repo_server.event_states import told_event
 from repo_server.event_stream import ALIVE_EVERY_S, STREAM_S_MAX, WAITING, stream_of
-from repo_server.gate import VISIT, caller_again, listening
+from repo_server.gate import CALLER, VISIT, caller_again, listening
 from repo_server.hearing import may_hear
 from repo_server.http_errors import ServerBusy
 from repo_server.identity import Caller
@@ -84,8 +84,8 @@ async def _send_on(
     while not services.stopping and time.monotonic() < ends_at:
         found = await services.feed.after(number, patience_s=ALIVE_EVERY_S)
         caller = await caller_again(request)
-        if caller.reason is not None:  # a token may end while somebody listens
-            return
+        if caller.account is None and (caller.reason or request[CALLER].account):
+            return  # a token or a session has ended while somebody listened
         said = [services.feed.said(each, say) for each in found if await wanted(each, caller)]
         await response.write(b"".join(said) or WAITING)
         number = found[-1].id if found else number

@@ -15,11 +15,13 @@ import pytest
 from catalog.events import EventType
 from catalog.scopes import Scope
 from catalog.visibility import Visibility
+from opendatafabric.names import AccountName
 from repo_server.config import Tenancy
 from sync.push import push_dataset
 from sync.remote import parse_remote
 from sync.transfer import TransferOptions
 from tests.repo_server.background.test_mirror import stored
+from tests.repo_server.browsing import PASSWORD, browsing
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder
 
@@ -121,6 +123,20 @@ async def test_who_comes_back_is_told_what_it_missed_and_nothing_twice(server: H
         await server.catalog.datasets.set_visibility(a_chain().id, Visibility.UNLISTED)
         await server.catalog.datasets.set_visibility(a_chain().id, Visibility.PUBLIC)
         assert (await stream.next())["data"]["visibility"] == "unlisted"
+
+
+async def test_a_browser_hears_what_its_account_may_see_for_as_long_as_it_is_logged_in(server: Hosted) -> None:
+    await server.catalog.accounts.set_password(AccountName("alice"), PASSWORD)
+    await push(server, a_chain(), public=False)
+    async with browsing(server.url) as browser:
+        await browser.log_in()
+        async with browser.session.get(f"{server.url}/alice/weather/events") as response:
+            stream = Listening(response)
+            await push(server, longer(), public=False)
+            assert (await stream.next())["name"] == "head-moved"
+            await browser.submit(await browser.get("/v/login"))
+            await server.catalog.datasets.set_visibility(a_chain().id, Visibility.PUBLIC)
+            assert await stream.ended()
 
 
 async def test_a_number_from_the_future_counts_as_the_newest(server: Hosted) -> None:
