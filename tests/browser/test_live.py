@@ -55,7 +55,7 @@ async def listening(site: Site, path: str, **options: object) -> AsyncIterator[P
 
 
 async def test_a_push_shows_up_on_the_page_of_its_dataset(site: Site) -> None:
-    chain, local = await pushed(site, 701, "growing")
+    chain, local = await pushed(site, 9701, "growing")
     async with listening(site, "/alice/growing") as page:
         await expect(page.get_by_text("the first text")).to_be_visible()
         await push_more(site, "growing", chain, local, "the second text")
@@ -67,13 +67,13 @@ async def test_a_push_shows_up_on_the_page_of_its_dataset(site: Site) -> None:
 
 async def test_a_new_dataset_shows_up_on_the_home_page(site: Site) -> None:
     async with listening(site, "/") as page:
-        await pushed(site, 702, "brand-new")
+        await pushed(site, 9702, "brand-new")
         await expect(page.get_by_role("link", name="alice/brand-new", exact=True).first).to_be_visible()
         await expect(page.get_by_role("status").filter(has_text="alice/brand-new: a new dataset.")).to_be_visible()
 
 
 async def test_what_people_did_on_the_page_stays(site: Site) -> None:
-    chain, local = await pushed(site, 703, "in-use")
+    chain, local = await pushed(site, 9703, "in-use")
     async with listening(site, "/alice/in-use") as page:
         await page.get_by_text("BibTeX").click()
         link = page.get_by_role("link", name="Verification", exact=True)
@@ -86,7 +86,7 @@ async def test_what_people_did_on_the_page_stays(site: Site) -> None:
 
 
 async def test_one_event_is_one_look(site: Site) -> None:
-    chain, local = await pushed(site, 704, "counted")
+    chain, local = await pushed(site, 9704, "counted")
     looks: list[Request] = []
     async with listening(site, "/alice/counted") as page:
         page.on("request", lambda request: looks.append(request) if request.url.endswith("/alice/counted") else None)
@@ -97,7 +97,7 @@ async def test_one_event_is_one_look(site: Site) -> None:
 
 
 async def test_a_page_that_nobody_sees_listens_to_nothing(site: Site) -> None:
-    chain, local = await pushed(site, 705, "unseen")
+    chain, local = await pushed(site, 9705, "unseen")
     async with listening(site, "/alice/unseen") as page:
         looks: list[str] = []
         async with page.expect_event("requestfailed", lambda request: request.url.endswith("/events")):
