@@ -10,7 +10,7 @@ from aiohttp import web
 
 from catalog.permissions import Access
 from opendatafabric.did import DatasetId
-from opendatafabric.errors import MalformedInput
+from opendatafabric.errors import MalformedInput, NotFound
 from pipeline.lineage.run_events import Teller, producer
 from repo_server.accepted import accepted
 from repo_server.directory import Hosted
@@ -44,7 +44,8 @@ async def get_run_events(request: web.Request) -> web.StreamResponse:
     """``GET /{dataset}/lineage/openlineage``: oldest first; the next page by the ``Link``."""
     found, after, limit = request[VISIT], _after(request), _limit(request)
     entry, services = found.dataset.entry, found.services
-    await services.indexing.facts_of(entry.id, entry.dataset)
+    if await services.indexing.facts_of(entry.id, entry.dataset) is None:
+        raise NotFound("the chain of the dataset is being read", hint="try again in a moment")
     reader = StepReader(services.catalog.dataset_facts, lambda dataset_id: _readable(found, dataset_id))
     steps = await reader.steps(_named(found, found.dataset), after=after, count=limit)
     teller = Teller(services.base_url, producer(software_version()))

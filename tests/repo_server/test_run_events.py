@@ -99,7 +99,15 @@ async def test_pages_that_are_none_are_refused(multi: Hosted, query: str) -> Non
 
 
 async def test_a_root_has_no_runs_and_what_is_private_is_not_there(multi: Hosted) -> None:
-    await multi.add("open", a_chain(4))
+    entry = await multi.add("open", a_chain(4))
+    await refresh_facts(multi.catalog.dataset_facts, entry.id, entry.dataset)
     await multi.add("secret", a_chain(5), Visibility.PRIVATE)
     assert (await multi.ask("GET", f"{multi.path('open')}/lineage/openlineage")).text == "[]"
     assert (await multi.ask("GET", f"{multi.path('secret')}/lineage/openlineage")).status == 404
+
+
+async def test_a_chain_that_is_not_read_yet_is_not_said_to_have_no_steps(multi: Hosted) -> None:
+    chain = a_chain(4)
+    entry = await multi.add("open", chain)
+    (Path(str(multi.settings.repo)) / entry.id.multibase / block_key(chain.head)).unlink()
+    assert (await multi.ask("GET", f"{multi.path('open')}/lineage/openlineage")).status == 404
