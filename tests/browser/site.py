@@ -44,7 +44,7 @@ _EXAMPLES: Final = ROOT / "examples" / "datasets"
 _NAMES: Final = ("us.noaa.seattle-weather", "seattle-weather.fahrenheit", "com.yahoo.stocks.monthly", "us.faa.airports")
 HOSTILE: Final = "<script>window.harmed=1</script><img src=x onerror='window.harmed=2'>\"'>"
 
-FOR_ROOT: Final = frozenset({"tokens", "mirrors", "administration"})
+FOR_ROOT: Final = frozenset({"tokens", "webhooks", "mirrors", "administration"})
 STATUSES: Final = {"mistake": 400, "absent": 404}
 """Of pages on which something was asked that cannot be answered."""
 

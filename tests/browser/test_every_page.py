@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(lo
 NAMES = [
     "home", "search", "nothing found", "account", "dataset", "derivative", "lineage", "log", "block", "reports",
     "report", "damaged dataset", "damage", "ask", "answer", "mistake", "empty dataset", "wide dataset",
-    "organisation", "absent", "login", "tokens", "mirrors", "administration", "error", "evil dataset", "evil block",
+    "organisation", "absent", "login", "tokens", "webhooks", "mirrors", "administration", "error",
+    "evil dataset", "evil block",
 ]  # fmt: skip
 SCREENS: Mapping[str, Mapping[str, Any]] = {
     "desktop": DESKTOP,
