@@ -22,7 +22,7 @@ from storage.local.refs import LocalRefStore
 
 
 class Cache:
-    """Up to ``bytes_max`` of slices below ``folder``, by default ``$XDG_CACHE_HOME/odf`` (``~/.cache/odf``).
+    """Up to ``bytes_max`` of slices below ``folder``, by default ``~/.cache/odf/client`` (``$XDG_CACHE_HOME``).
 
     >>> cache = Cache("/tmp/odf-cache", bytes_max=10 * 1024**3)
     """
@@ -77,4 +77,4 @@ def _used_at(path: Path) -> float:
 
 def _usual_folder() -> Path:
     configured = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(configured) if configured.startswith("/") else Path.home() / ".cache") / "odf"
+    return (Path(configured) if configured.startswith("/") else Path.home() / ".cache") / "odf" / "client"

@@ -140,9 +140,9 @@ def test_a_cache_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 def test_the_cache_lies_where_the_user_keeps_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert Cache().folder == tmp_path / "odf"
+    assert Cache().folder == tmp_path / "odf" / "client"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert Cache().folder == Path.home() / ".cache" / "odf"
+    assert Cache().folder == Path.home() / ".cache" / "odf" / "client"
 
 
 def test_many_threads_may_wait_at_once() -> None:
