@@ -12,8 +12,9 @@ from tests.browser.site import DARK, DESKTOP, PHONE, STATUSES, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio(loop_scope="module")]
 NAMES = [
-    "home", "search", "nothing found", "account", "dataset", "derivative", "lineage", "log", "block", "reports",
-    "report", "damaged dataset", "damage", "ask", "answer", "mistake", "empty dataset", "wide dataset",
+    "home", "search", "search with filters", "nothing found", "account", "dataset", "derivative", "lineage", "log",
+    "block", "reports", "report",
+    "damaged dataset", "damage", "ask", "answer", "mistake", "empty dataset", "wide dataset",
     "organisation", "absent", "login", "tokens", "webhooks", "mirrors", "administration", "error",
     "evil dataset", "evil block",
 ]  # fmt: skip
