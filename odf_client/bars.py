@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from opendatafabric.errors import UnsupportedOperation
+from odf_client.extras import package_of
 from storage.progress import BYTES, Progress, silent
 
 Shown = bool | Progress | None
@@ -30,12 +30,7 @@ def _nothing() -> Iterator[Progress]:
 
 @contextmanager
 def _bars() -> Iterator[Progress]:
-    try:
-        from tqdm.auto import tqdm  # noqa: PLC0415
-    except ImportError:
-        raise UnsupportedOperation(
-            "bars need the package tqdm", hint="pip install 'odf-client[notebook]', or give a function"
-        ) from None
+    tqdm = package_of("notebook", "tqdm.auto").tqdm
     bars: dict[str, Any] = {}
 
     def advance(label: str, done: int, total: int | None) -> None:

@@ -20,6 +20,7 @@ from odf_client.address import Address
 from odf_client.bars import Shown, shown
 from odf_client.cache import Cache
 from odf_client.chosen import Chosen, Time, read_choice, text_of
+from odf_client.extras import package_of
 from odf_client.held import Held
 from odf_client.listening import Event, events_at
 from odf_client.reading import known_at, reader_of
@@ -129,6 +130,7 @@ class Dataset:
 
         >>> dataset.to_pandas(event_time=("2024-01-01T00:00:00Z", None))
         """
+        package_of("pandas", "pandas")
         return self.to_arrow(columns, progress=progress, **chosen).to_pandas()
 
     def tail(self, count: int = 10) -> pa.Table:
@@ -154,9 +156,7 @@ class Dataset:
         >>> dataset.duckdb(projected=True).aggregate("city, sum(population)")
         """
         if connection is None:
-            import duckdb  # noqa: PLC0415  an extra
-
-            connection = duckdb.connect()
+            connection = package_of("duckdb", "duckdb").connect()
         if chosen:
             return connection.from_arrow(self.to_arrow(progress=progress, **chosen))
         return connection.from_arrow(self.arrow_dataset(progress=progress))

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.browser.site import DARK, DESKTOP, PHONE, Site, site
+from catalog.visibility import Visibility
+from opendatafabric.dataset_ref import DatasetAlias
+from tests.browser.site import DARK, DESKTOP, ODD, PHONE, Site, site
 from tests.source_tree import ROOT
 
 PICTURES: Final = ROOT / "docs" / "pictures"
@@ -35,11 +37,19 @@ def pictures() -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 async def take(running: Site, folder: Path) -> None:
     """All pictures."""
+    await _without_odd_ones(running)
     await _until_records_are_shown(running)
     for file_name, page_name, options in pictures():
         async with running.opened(**options, **running.keeps(page_name)) as page:
             await running.go(page, page_name)
             await page.screenshot(path=folder / file_name)
+
+
+async def _without_odd_ones(running: Site) -> None:
+    """Lists show what a reader could meet."""
+    for name in ODD:
+        entry = await running.server.repository.find(DatasetAlias.from_text(f"alice/{name}"))
+        await running.server.catalog.datasets.set_visibility(entry.id, Visibility.UNLISTED)
 
 
 async def _until_records_are_shown(running: Site) -> None:

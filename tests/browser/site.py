@@ -42,6 +42,8 @@ from verify.report_room import ReportRoom
 WAIT_MS: Final = 60_000
 _EXAMPLES: Final = ROOT / "examples" / "datasets"
 _NAMES: Final = ("us.noaa.seattle-weather", "seattle-weather.fahrenheit", "com.yahoo.stocks.monthly", "us.faa.airports")
+ODD: Final = ("evil", "empty", "wide")
+"""Datasets that somebody made to do harm, that have nothing, and that have very many columns."""
 HOSTILE: Final = "<script>window.harmed=1</script><img src=x onerror='window.harmed=2'>\"'>"
 
 FOR_ROOT: Final = frozenset({"tokens", "webhooks", "mirrors", "administration"})
@@ -109,7 +111,7 @@ async def _fill(found: Site) -> None:
     await damage(stocks.dataset)
     damaged = await recorder.verified(stocks.dataset, str(stocks.alias))
     evil = _evil()
-    for name, chain in (("evil", evil), ("empty", ChainBuilder(dataset_id(667))), ("wide", _wide())):
+    for name, chain in zip(ODD, (evil, ChainBuilder(dataset_id(667)), _wide()), strict=True):
         await _moved(server, await server.add(name, chain))
     await _office(server)
     await _until_listed(server, len(_NAMES) + len(made) + 4)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -205,12 +207,25 @@ def test_progress_is_told_to_a_function_or_shown_in_bars(
     assert "Error" not in capsys.readouterr().err
 
 
-def test_without_its_package_bars_say_what_to_install(
-    reader: odf_client.Dataset, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "extra", "asked"),
+    [
+        ("tqdm.auto", "notebook", lambda reader: reader.to_arrow(progress=True)),
+        ("pandas", "pandas", lambda reader: reader.to_pandas()),
+        ("duckdb", "duckdb", lambda reader: reader.duckdb()),
+    ],
+)
+def test_who_lacks_a_package_is_told_what_to_install(
+    reader: odf_client.Dataset,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    extra: str,
+    asked: Callable[[odf_client.Dataset], object],
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "tqdm.auto", None)
-    with pytest.raises(UnsupportedOperation, match="tqdm"):
-        reader.to_arrow(progress=True)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(UnsupportedOperation) as refused:
+        asked(reader)
+    assert refused.value.hint == f"pip install 'odf-client[{extra}]'"
 
 
 @pytest.mark.parametrize("name", ["us.faa.airports", "com.yahoo.stocks.monthly", "seattle-weather.fahrenheit"])
