@@ -77,7 +77,7 @@ RESERVED_NAMES: Final = frozenset(
 )
 """First parts of paths that are the node's own: the datasets of such an account could not be reached."""
 
-_RESERVED_ENDINGS: Final = (".html", ".ico", ".json", ".txt", ".xml")
+_RESERVED_ENDINGS: Final = (".html", ".ico", ".json", ".jsonld", ".txt", ".xml")
 """Files that programs ask for at the root of a server."""
 
 

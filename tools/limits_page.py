@@ -56,6 +56,8 @@ SETTINGS: Final = {
     "download_s_max": "413 `limit-exceeded`",
     "downloads_bytes_max": "what was not used for longest is removed",
     "listeners_at_once": "503 `server-busy`, `Retry-After`",
+    "webhooks_at_once": "the others wait",
+    "webhook_tellings_per_minute": "the rest is told later",
     "token_days_max": "400 `malformed-input`",
     "job_s_max": "the job has failed",
     "spark_memory_bytes_max": "the job has failed, `limit-exceeded`",
@@ -133,7 +135,7 @@ def _reasons(module: ModuleType) -> list[tuple[str, str]]:
 def _value(name: str, value: float) -> str:
     words = set(name.lower().split("_"))
     if "bytes" in words:
-        return _bytes(int(value)) + (" a second" if "per" in words else "")
+        return _bytes(int(value)) + (" a second" if {"per", "s"} <= words else "")
     return f"{value:,g} s" if "s" in words else f"{value:,.10g}"
 
 
