@@ -22,16 +22,16 @@ _UNTOLD: Final = frozenset({"unknown", "not-here"})
 """How most datasets stand on a repository that nobody serves."""
 
 
-def print_lineage(told: LineageTold, unread: Sequence[Unread], *, as_json: bool) -> None:
-    """The dataset, a tree of what it is derived from and one of what is derived from it."""
+def print_lineage(told: LineageTold, unread: Sequence[Unread], *, depth: int | None, as_json: bool) -> None:
+    """The dataset, a tree of what it is derived from and one of what is derived from it, no deeper than ``depth``."""
     if as_json:
         print_json({**told, "unread": [asdict(each) for each in unread]})
         return
     graph = graph_of(told)
     standings = {DatasetId.from_text(each["id"]): each["standing"] for each in told["nodes"]}
     print_line(_told(graph.nodes[graph.start], standings))
-    _print_tree("derived from", graph.upstream(), standings)
-    _print_tree("used by", graph.downstream(), standings)
+    _print_tree("derived from", within(graph.upstream(), depth), standings)
+    _print_tree("used by", within(graph.downstream(), depth), standings)
     for each in unread:
         print_note(f"odf: {each.name} could not be read: {each.problem}")
     if graph.is_cut:
@@ -68,6 +68,11 @@ def print_origin(name: str, origin: Origin, *, as_json: bool) -> None:
         print_line(f"engine:  {origin.made_by or 'not known here: the step was made elsewhere'}")
     for each in origin.inputs:
         _print_input(each)
+
+
+def within(branches: Sequence[Branch], depth: int | None) -> Sequence[Branch]:
+    """Those so many steps away: what is near may be reached by longer ways too."""
+    return [each for each in branches if depth is None or each.depth <= depth]
 
 
 def tree_lines(branches: Sequence[Branch], standings: Standings) -> list[str]:

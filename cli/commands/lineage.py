@@ -66,7 +66,7 @@ async def _show_graph(text: str, depth: int | None, repository: str, *, as_svg: 
         if as_svg:
             print_text(await place.svg(depth))
         else:
-            print_lineage(await place.told(depth), place.unread, as_json=as_json)
+            print_lineage(await place.told(depth), place.unread, depth=depth, as_json=as_json)
 
 
 async def _show_run_events(text: str, repository: str) -> None:

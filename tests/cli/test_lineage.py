@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from catalog.lineage_graph import Branch, Node
-from cli.lineages import tree_lines
+from catalog.lineage_graph import Branch, Edge, LineageGraph, Node
+from cli.lineages import tree_lines, within
 from opendatafabric.dataset_ref import DatasetAlias
 from tests.cli.runner import odf
 from tests.pipeline.transform.derived import id_of
@@ -149,3 +149,17 @@ def test_a_tree_is_drawn_with_its_branches() -> None:
         "└─ c  Root",
         "   └─ b  Root  verification fails  (as above)",
     ]
+
+
+def test_a_tree_is_no_deeper_than_was_asked_for() -> None:
+    near, derived = (Node(id_of(name), DatasetAlias.from_text(name), "root") for name in ("near", "derived"))
+    start = Node(id_of("start"), DatasetAlias.from_text("start"), "root")
+    both_ways = [Edge(start.dataset_id, near.dataset_id, None), Edge(start.dataset_id, derived.dataset_id, None)]
+    graph = LineageGraph(
+        start.dataset_id, [start, near, derived], [*both_ways, Edge(near.dataset_id, derived.dataset_id, None)]
+    )
+    assert [(str(each.node.alias), each.depth) for each in within(graph.downstream(), 1)] == [
+        ("near", 1),
+        ("derived", 1),
+    ]
+    assert len(within(graph.downstream(), None)) == 3
