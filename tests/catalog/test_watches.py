@@ -14,6 +14,8 @@ from opendatafabric.did import DatasetId, new_dataset_id
 from opendatafabric.multihash import Multihash, physical_hash
 from tests.catalog.conftest import Clock
 
+pytestmark = pytest.mark.slow
+
 ON_CHANGE = Schedule(None, on_change=True)
 
 

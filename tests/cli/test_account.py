@@ -16,6 +16,8 @@ from opendatafabric.names import AccountName
 from repo_server.config import Settings
 from tests.cli.runner import Ran, odf
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "correct horse battery"
 
 

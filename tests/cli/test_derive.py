@@ -24,6 +24,8 @@ from tests.cli.runner import odf
 from tests.pipeline.local_engine import LocalEngine
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 HOW_TO = ROOT / "docs" / "how-to" / "derive.md"
 SOURCES = ROOT / "examples" / "sources"
 WEATHER, FAHRENHEIT = "us.noaa.seattle-weather", "seattle-weather.fahrenheit"

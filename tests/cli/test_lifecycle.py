@@ -14,6 +14,8 @@ from tests.cli.runner import Ran, odf
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 WEATHER, DERIVED = "us.noaa.seattle-weather", "seattle-weather.fahrenheit"
 
 

@@ -29,6 +29,8 @@ from tests.storage.chains import dataset_id
 from verify.recording import Recorder
 from verify.report_room import ReportRoom
 
+pytestmark = pytest.mark.slow
+
 DATASETS = ROOT / "examples" / "datasets"
 WEATHER, FAHRENHEIT = "us.noaa.seattle-weather", "seattle-weather.fahrenheit"
 SVG = "{http://www.w3.org/2000/svg}"

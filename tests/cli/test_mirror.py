@@ -12,6 +12,8 @@ from sync.credentials import save_token
 from tests.cli.runner import odf
 from tests.repo_server.hosted import a_chain
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

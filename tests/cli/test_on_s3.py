@@ -22,6 +22,8 @@ from tests.storage.s3.test_objects import client_of
 from tests.suites.collecting import keys_of, published, replaced, store_all
 from tests.suites.dataset import fill, stored_keys
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = ROOT / "examples" / "datasets" / "us.faa.airports"
 WEATHER = DatasetAlias.from_text("alice/weather")
 

@@ -13,6 +13,8 @@ from opendatafabric.multihash import physical_hash
 from tests.cli.runner import Ran, odf
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 WEATHER = "us.noaa.seattle-weather"
 
 

@@ -21,6 +21,8 @@ import pytest
 from tests.cli.runner import odf
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 HOW_TO = ROOT / "docs" / "how-to" / "poll-on-a-schedule.md"
 SOURCES = ROOT / "examples" / "sources"
 WEATHER = "us.noaa.seattle-weather"

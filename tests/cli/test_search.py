@@ -14,6 +14,8 @@ from tests.repo_server.hosted import hosted
 from tests.repo_server.test_home import add, until_listed
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 DATASETS = ROOT / "examples" / "datasets"
 WEATHER, FAHRENHEIT = "us.noaa.seattle-weather", "seattle-weather.fahrenheit"
 

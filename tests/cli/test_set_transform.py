@@ -12,6 +12,8 @@ from tests.cli.runner import Ran, odf
 from tests.pipeline.local_engine import LocalEngine
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 SOURCES = ROOT / "examples" / "sources"
 WEATHER, FAHRENHEIT = "us.noaa.seattle-weather", "seattle-weather.fahrenheit"
 

@@ -14,6 +14,8 @@ from tests.cli.runner import Ran, odf
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.repo_server.webhooks.receiver import receiving
 
+pytestmark = pytest.mark.slow
+
 URL = "https://me:s3cr3t@chat.example.org/hooks/s3cr3t"
 NOWHERE = "8c5e3a52-7c1e-4a53-a8a4-0c6f3b0e9d11"
 

@@ -22,6 +22,8 @@ from tests.odf_client.conftest import Cities
 from tests.repo_server.query.cities import add_cities
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples" / "datasets"
 CITIES = ["kyiv", "lviv", "kyiv", "kyiv", "odesa", "lviv"]
 

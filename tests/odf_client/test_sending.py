@@ -29,6 +29,8 @@ from tests.repo_server.hosted import Hosted, hosted
 from tests.repo_server.ingested import CSV, add_root, engine_without_spark
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 AIRPORTS = ROOT / "examples" / "datasets" / "us.faa.airports"
 
 

@@ -21,6 +21,8 @@ from tests.opendatafabric.attestation.signed import OLDER_HEAD, key, signed
 from tests.source_tree import ROOT
 from verify.attestation.node_key import node_key
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = (key(number).public.did for number in (1, 2))
 
 

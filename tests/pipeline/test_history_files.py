@@ -29,6 +29,8 @@ from storage.dataset import Dataset
 from tests.pipeline.datasets import blocks_of, cities, csv_source, new_dataset, push
 from tests.pipeline.local_engine import LocalEngine
 
+pytestmark = pytest.mark.slow
+
 LEDGER, SNAPSHOT, UPSERT = (
     kind(("key",)) for kind in (MergeStrategyLedger, MergeStrategySnapshot, MergeStrategyUpsertStream)
 )

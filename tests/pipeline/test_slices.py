@@ -19,6 +19,8 @@ from opendatafabric.metadata.slices import OffsetInterval
 from opendatafabric.multihash import physical_hash
 from pipeline.slices import write_slice
 
+pytestmark = pytest.mark.slow
+
 T = datetime(2020, 1, 1, tzinfo=UTC)
 
 

@@ -19,6 +19,8 @@ from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.storage.chains import dataset_id
 from verify.attestation.node_key import node_key, rotate_node_key
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def server(tmp_path: Path, tenancy: Tenancy) -> AsyncIterator[Hosted]:

@@ -16,6 +16,8 @@ from repo_server.config import Tenancy
 from repo_server.logs import REQUESTS
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 
+pytestmark = pytest.mark.slow
+
 SECOND_HEADER = {"x-odf-smtp-version": "1"}
 
 

@@ -11,6 +11,8 @@ from catalog.visibility import Visibility
 from tests.repo_server.hosted import Hosted, a_chain
 from tests.storage.chains import ChainBuilder, chain, dataset_id
 
+pytestmark = pytest.mark.slow
+
 INSTANCE = re.compile(r'"instance":"[^"]*",')
 """What differs between two answers to the same."""
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}

@@ -25,6 +25,8 @@ from tests.repo_server.browsing import PASSWORD, browsing
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 60
 
 

@@ -21,6 +21,8 @@ from tests.pipeline.datasets import blocks_of
 from tests.repo_server.hosted import Answer, Hosted, hosted
 from tests.repo_server.ingested import CSV, add_root, engine_without_spark
 
+pytestmark = pytest.mark.slow
+
 ROUTE = "/platform/file/upload"
 
 

@@ -12,6 +12,8 @@ from catalog.visibility import Visibility
 from tests.repo_server.hosted import Answer, Hosted, a_chain
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 FIELDS = """nodes {
         __typename
         ... on Dataset {

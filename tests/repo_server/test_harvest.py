@@ -28,6 +28,8 @@ from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.repo_server.pages.seen import Seen
 from tests.repo_server.recorded import FAHRENHEIT, STOCKS, WEATHER, add_recorded
 
+pytestmark = pytest.mark.slow
+
 BROWSER = {"Accept": "text/html"}
 SCHEMA = Namespace("https://schema.org/")
 FEEDS = ("/catalog.jsonld", "/sitemap.xml", "/alice/open/croissant.json")

@@ -24,6 +24,8 @@ from tests.storage.chains import ChainBuilder, dataset_id
 from tests.sync.scenarios.stage import fill
 from tests.sync.smart_server import memory_dataset
 
+pytestmark = pytest.mark.slow
+
 
 def other_chain() -> ChainBuilder:
     found = ChainBuilder(dataset_id(1))

@@ -14,6 +14,8 @@ from tests.repo_server.hosted import Hosted, a_chain
 from tests.repo_server.test_dataset_pages import INSTANCE
 from tests.storage.chains import chain
 
+pytestmark = pytest.mark.slow
+
 BROWSER = {"Accept": "text/html"}
 AS_JSON = {"Content-Type": "application/json"}
 DEADLINE_S = 30

@@ -21,6 +21,8 @@ from repo_server.gate import _alias_of as alias_of
 from tests.repo_server.hosted import Answer, Hosted
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 HOSTILE: Final = (
     "..",
     "...",

@@ -24,6 +24,8 @@ from tests.pipeline.local_engine import LocalEngine
 from tests.repo_server.hosted import Hosted, hosted
 from tests.repo_server.ingested import CSV, HeldEngine, add_root, engine_without_spark, push
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[Hosted]:

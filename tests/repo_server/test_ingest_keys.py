@@ -23,6 +23,8 @@ from tests.pipeline.datasets import blocks_of
 from tests.repo_server.hosted import Hosted, hosted
 from tests.repo_server.ingested import CSV, add_root, engine_without_spark, push
 
+pytestmark = pytest.mark.slow
+
 OTHER = b"city,population\nodesa,1\n"
 
 

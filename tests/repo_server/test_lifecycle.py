@@ -28,6 +28,8 @@ from tests.storage.chains import ChainBuilder, dataset_id
 from tests.sync.scenarios.stage import fill
 from tests.sync.smart_server import memory_dataset
 
+pytestmark = pytest.mark.slow
+
 
 async def ask(server: Hosted, method: str, path: str, body: Any = None, **options: Any) -> Answer:
     data = None if body is None else orjson.dumps(body)

@@ -21,6 +21,8 @@ from tests.pipeline.transform.derived import query_over
 from tests.repo_server.hosted import Hosted, a_chain
 from tests.storage.chains import ChainBuilder, dataset_id
 
+pytestmark = pytest.mark.slow
+
 BROWSER = {"Accept": "text/html,*/*;q=0.8"}
 ROOT, MADE, LAST = map(dataset_id, (101, 102, 103))
 

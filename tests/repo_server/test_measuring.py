@@ -21,6 +21,8 @@ from tests.repo_server.background.test_mirror import stored
 from tests.repo_server.hosted import LARGE, SMALL, Hosted, a_chain, hash_of, hosted
 from tests.storage.s3.conftest import keys, location, s3_server
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["keys", "location", "s3_server"]
 
 

@@ -20,6 +20,8 @@ from repo_server.config import Tenancy
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import dataset_id
 
+pytestmark = pytest.mark.slow
+
 MEMBERS = "/accounts/office/members"
 
 

@@ -18,6 +18,8 @@ from tests.repo_server.browsing import Browser, browsing
 from tests.repo_server.hosted import Answer, Hosted, hosted
 from tests.repo_server.oidc.issuer import CLIENT, GOOD, SECRET, STRANGER, LocalIssuer, issuing
 
+pytestmark = pytest.mark.slow
+
 COOKIE = "odf-session"
 
 

@@ -35,6 +35,8 @@ from tests.suites.collecting import keys_of, store_all
 from tests.suites.dataset import stored_keys
 from tests.sync.scenarios.stage import assert_holds, fill
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def place(s3_place: S3Location) -> S3Location:

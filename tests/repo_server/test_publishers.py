@@ -21,6 +21,8 @@ from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.repo_server.oidc.issuer import STRANGER, LocalIssuer, issuing, unsigned
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 GRANT, JWT = "urn:ietf:params:oauth:grant-type:token-exchange", "urn:ietf:params:oauth:token-type:jwt"
 CLAIMS = {"repository": "alice/weather", "ref": "refs/heads/*"}

@@ -18,6 +18,8 @@ from tests.repo_server.hosted import LARGE, SMALL, Hosted, a_chain, hash_of, hos
 from tests.repo_server.test_smart import push
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 JSON = {"Content-Type": "application/json"}
 
 

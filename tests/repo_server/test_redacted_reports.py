@@ -26,6 +26,8 @@ from verify.report_making import report_of
 from verify.report_record import InputRecord, ReportRecord, parse_report
 from verify.verify_job import outcome_of
 
+pytestmark = pytest.mark.slow
+
 PAGE = "text/html"
 OTHERS = ("bob", None)
 

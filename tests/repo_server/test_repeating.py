@@ -16,6 +16,8 @@ from repo_server.repeating import print_of
 from repo_server.routes import served
 from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[Hosted]:

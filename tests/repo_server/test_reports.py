@@ -19,6 +19,8 @@ from verify.recording import Recorder
 from verify.report_record import SCHEMA_NAME, parse_report
 from verify.report_room import ReportRoom
 
+pytestmark = pytest.mark.slow
+
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 

@@ -21,6 +21,8 @@ from tests.pipeline.lineage.open_lineage import check_run_event
 from tests.repo_server.hosted import Hosted, a_chain
 from tests.source_tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 DATASETS = ROOT / "examples" / "datasets"
 WEATHER, FAHRENHEIT = "us.noaa.seattle-weather", "seattle-weather.fahrenheit"
 

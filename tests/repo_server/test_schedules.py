@@ -27,6 +27,8 @@ from tests.repo_server.background.test_mirror import push_over_the_wire, runner_
 from tests.repo_server.hosted import Answer, Hosted, a_chain, code_of, hosted
 from tests.storage.chains import ChainBuilder, dataset_id
 
+pytestmark = pytest.mark.slow
+
 YEARLY = {"cron": "0 0 1 1 *"}
 ON_CHANGE = {"onChange": True}
 DERIVED = JobId(TRANSFORM, dataset_id(4))

@@ -24,6 +24,8 @@ from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.repo_server.test_head_history import head, other_chain, push
 from tests.storage.chains import ChainBuilder, dataset_id
 
+pytestmark = pytest.mark.slow
+
 SECRET, OTHER = b"\x07" * 32, b"\x08" * 32
 KEY, OTHER_KEY = DatasetId.from_signing_key(SECRET), DatasetId.from_signing_key(OTHER)
 AT = Instant.from_rfc3339("2026-01-31T12:00:00Z")

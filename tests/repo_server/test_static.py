@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from repo_server.pages.static_files import static_path
 from tests.repo_server.hosted import Hosted
+
+pytestmark = pytest.mark.slow
 
 
 async def test_a_file_is_sent_for_ever_and_only_once(multi: Hosted) -> None:

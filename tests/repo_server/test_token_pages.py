@@ -12,6 +12,8 @@ from opendatafabric.names import AccountName
 from tests.repo_server.browsing import PASSWORD, Browser, FormReader, browsing
 from tests.repo_server.hosted import Hosted
 
+pytestmark = pytest.mark.slow
+
 PATH = "/v/tokens"
 
 

@@ -14,6 +14,8 @@ from repo_server.config import Tenancy
 from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 CONTENT = b"the content of a slice" * 1_000
 NAME = physical_hash(CONTENT)
 

@@ -22,6 +22,8 @@ from sync.transfer import DatasetTarget
 from tests.repo_server.hosted import LARGE, SMALL, Hosted, a_chain, hash_of, hosted
 from tests.storage.chains import ChainBuilder
 
+pytestmark = pytest.mark.slow
+
 
 class Pair:
     """``there`` holds datasets; ``here`` is asked for them. ``there`` may be stopped."""

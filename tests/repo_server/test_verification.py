@@ -21,6 +21,8 @@ from repo_server.config import Tenancy
 from tests.repo_server.hosted import Answer, Hosted, a_chain, code_of, hosted
 from tests.storage.chains import dataset_id
 
+pytestmark = pytest.mark.slow
+
 JOB = JobId(VERIFY, dataset_id(1))
 OUTCOME = {"verdict": "valid", "head": "f1620", "findings": 0}
 

@@ -17,6 +17,8 @@ from tests.repo_server.hosted import Hosted, a_chain, hosted
 from tests.repo_server.webhooks.receiver import Receiver, receiving
 from tests.storage.chains import dataset_id
 
+pytestmark = pytest.mark.slow
+
 PATH = "/v/webhooks"
 
 

@@ -23,6 +23,8 @@ from tests.repo_server.hosted import Answer, Hosted, a_chain, hosted
 from tests.repo_server.webhooks.receiver import PATIENCE_S, Receiver, checked, receiving
 from tests.storage.chains import dataset_id
 
+pytestmark = pytest.mark.slow
+
 MINE = "/accounts/me/webhooks"
 URL = "https://me:s3cr3t@chat.example.org/hooks/s3cr3t?token=s3cr3t"
 

@@ -28,6 +28,8 @@ from tests.suites.collecting import DAY_S, CollectingSuite, counts, published, r
 from tests.suites.dataset import fill, objects_in
 from tests.suites.object_store import pieces_of
 
+pytestmark = pytest.mark.slow
+
 
 class TestInMemory(CollectingSuite):
     @pytest.fixture

@@ -28,6 +28,8 @@ from tests.pipeline.datasets import blocks_of
 from tests.repo_server.hosted import Hosted, hosted
 from tests.repo_server.ingested import CSV, add_root, engine_without_spark
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[Hosted]:

@@ -30,6 +30,8 @@ from verify.report import Report, Verdict
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Falsehood:

@@ -16,6 +16,8 @@ from tests.verify.replaying import Dying, NeverEnding, falsify, large_cities, ve
 from verify.replayed import StepVerdict
 from verify.report import Report, Severity, Verdict
 
+pytestmark = pytest.mark.slow
+
 VALID, MISMATCH = StepVerdict.VALID, StepVerdict.MISMATCH
 
 

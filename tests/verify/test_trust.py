@@ -29,6 +29,8 @@ from tests.catalog.conftest import Clock
 from tests.storage.chains import ChainBuilder, dataset_id, instant
 from verify.trust import Trust, said_by
 
+pytestmark = pytest.mark.slow
+
 ROOT_ID, DERIVED_ID = dataset_id(1), dataset_id(2)
 
 

@@ -27,6 +27,8 @@ from storage.dataset import Dataset
 from storage.repository import DatasetEntry, Repository
 from tests.storage.chains import ChainBuilder, chain
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_S = 30
 
 

@@ -21,6 +21,8 @@ from sync.simple import copy_chain
 from sync.transfer import DatasetTarget
 from tests.repo_server.hosted import LARGE, SMALL, Hosted, a_chain, hash_of, hosted
 
+pytestmark = pytest.mark.slow
+
 SMALL_KEY, LARGE_KEY = (data_key(hash_of(content, a_chain())) for content in (SMALL, LARGE))
 NEVER_AGAIN_S = 10**9
 

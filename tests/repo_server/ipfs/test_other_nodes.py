@@ -23,6 +23,8 @@ from tests.repo_server.hosted import LARGE, SMALL, hash_of
 from tests.repo_server.ipfs.test_gateway import ABSENT, BIG, Gateway, gateway
 from tests.storage.chains import ChainBuilder, dataset_id
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["boxo_program", "gateway", "ipfs_node"]
 
 BLOCKS_OF_A_SHARDED_FOLDER = 2_600

@@ -24,6 +24,8 @@ from tests.pipeline.datasets import blocks_of
 from tests.pipeline.reading.histories import A, source, with_past
 from tests.storage.chains import dataset_id
 
+pytestmark = pytest.mark.slow
+
 MINE = dataset_id()
 DAYS: Any = {on: [(A, on, "kyiv", on)] * (on % 3) for on in range(2, 30) if on % 3}
 

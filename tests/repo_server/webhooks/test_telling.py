@@ -23,6 +23,8 @@ from repo_server.webhooks.telling import OF_ACCOUNT_AT_ONCE, Pace, WebhookTeller
 from tests.catalog.conftest import Clock
 from tests.storage.chains import dataset_id
 
+pytestmark = pytest.mark.slow
+
 PACE = Pace(at_once=100, per_minute=0, paused_after_s=86_400.0)
 URL = "https://me:s3cr3t@example.org/hooks/s3cr3t"
 

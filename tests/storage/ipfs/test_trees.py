@@ -29,6 +29,8 @@ from storage.memory import MemoryObjectStore, MemoryRefStore
 from tests.storage.chains import ChainBuilder
 from tests.vectors.load import FOLDER
 
+pytestmark = pytest.mark.slow
+
 DATASETS = sorted(path for path in (FOLDER / "datasets").iterdir() if (path / "data").is_dir())
 EMPTY = "bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354"
 LARGE = hashlib.shake_128(b"odf").digest(700_000)

@@ -14,6 +14,8 @@ from storage.s3.location import S3Location
 from storage.s3.refs import S3RefStore
 from tests.storage.s3.test_objects import names_in
 
+pytestmark = pytest.mark.slow
+
 A = physical_hash(b"a")
 
 

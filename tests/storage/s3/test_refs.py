@@ -14,6 +14,8 @@ from tests.storage.s3.test_objects import client_of
 from tests.suites.dataset import DatasetSuite
 from tests.suites.ref_store import RefStoreSuite
 
+pytestmark = pytest.mark.slow
+
 A, B = physical_hash(b"a"), physical_hash(b"b")
 
 

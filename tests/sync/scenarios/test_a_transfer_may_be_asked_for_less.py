@@ -8,6 +8,8 @@ from opendatafabric.errors import OdfError
 from opendatafabric.multihash import physical_hash
 from tests.sync.scenarios.stage import World, assert_holds, fill, history, keys_of
 
+pytestmark = pytest.mark.slow
+
 PROTOCOLS = ["pull", "simple_pull"]
 
 

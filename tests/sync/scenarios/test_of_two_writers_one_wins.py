@@ -15,6 +15,8 @@ from sync.transfer import TransferResult
 from tests.storage.chains import ChainBuilder
 from tests.sync.scenarios.stage import Stage, World, assert_holds, fill, history
 
+pytestmark = pytest.mark.slow
+
 
 class Meeting:
     """Lets the servers of two conversations go on together, right before each commits."""

@@ -9,6 +9,8 @@ from opendatafabric.layout import data_key
 from opendatafabric.multihash import physical_hash
 from tests.sync.scenarios.stage import World, assert_holds, fill, history
 
+pytestmark = pytest.mark.slow
+
 
 async def test_pushed(world: World) -> None:
     builder = history()
