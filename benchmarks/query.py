@@ -8,17 +8,15 @@ what the walls and the process cost by themselves is seen where there is little 
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
 from datafusion import SessionContext
 
-from benchmarks.harness import Goal, Question, Way, cpu_seconds, main
+from benchmarks.harness import Goal, Question, Way, cpu_with_copies, main
 from benchmarks.records import made_records
 from opendatafabric.did import new_dataset_id
 from pipeline.query.answer_form import AnswerForm, JsonShape
@@ -32,7 +30,6 @@ SQL = "SELECT city, count(*) AS n, sum(population) FROM records GROUP BY city OR
 COUNTED = "SELECT count(*) FROM records"
 FIRST = "SELECT * FROM records WHERE population > 5000000 LIMIT 100"
 SMALL_ROWS = 1_000
-_PARENT, _TIMES = 1, slice(11, 15)
 """Fields of ``/proc/<pid>/stat``, counted behind the name of the program."""
 AOS = AnswerForm(JsonShape.AOS)
 
@@ -52,17 +49,6 @@ def plainly_asked(folder: Path, sql: str) -> Callable[[], object]:
         return len(context.sql(sql).collect())
 
     return answer
-
-
-def cpu_with_copies() -> float:
-    """CPU seconds of this process, its children and those that they waited for: copies are children of a child."""
-    running = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            fields = path.read_bytes().rpartition(b")")[2].split()
-            if int(fields[_PARENT]) == os.getpid():
-                running += sum(map(int, fields[_TIMES]))
-    return cpu_seconds() + running / os.sysconf("SC_CLK_TCK")
 
 
 def tail(dataset: Dataset, queries: Queries) -> Callable[[], object]:
